@@ -1,0 +1,108 @@
+"""Agent Skills for LangChain and LlamaIndex.
+
+skillbelt reads folders with a ``SKILL.md`` (agentskills.io), shows a model their names and descriptions, and hands
+out instructions and files only when it selects a skill. Start with :class:`SkillRouter`; the adapters are
+:mod:`skillbelt.langchain` and :mod:`skillbelt.llama_index`.
+
+Importing this package imports neither framework.
+"""
+
+from skillbelt.compose import filtered, merge, namespaced
+from skillbelt.errors import (
+    CollisionError,
+    ContentTooLargeError,
+    InvalidSkillError,
+    LimitError,
+    MissingExtraError,
+    ResourceError,
+    ResourceNotFoundError,
+    ResourcePathError,
+    ResourceTypeError,
+    SkillError,
+    SkillFileNotFoundError,
+    SkillNotFoundError,
+    SourceError,
+    ToolArgumentError,
+)
+from skillbelt.limits import Limits
+from skillbelt.models import (
+    Activation,
+    Catalog,
+    Diagnostic,
+    Frontmatter,
+    Match,
+    ReloadDiff,
+    Resource,
+    ResourceInfo,
+    Skill,
+    SkillSummary,
+)
+from skillbelt.parsing import LENIENT, NAMESPACED, STRICT, ParsedSkill, Profile, parse_skill
+from skillbelt.render import Renderer, TokenBudget, estimate_tokens
+from skillbelt.router import SkillRouter
+from skillbelt.search import LexicalSearcher, Searcher
+from skillbelt.sources import (
+    DirectorySource,
+    MappingSource,
+    ResourceSource,
+    SkillSource,
+    TreeSource,
+    validate_skill,
+)
+from skillbelt.tools import ToolResult, ToolSpec, skill_tools, tool_name, tool_per_skill
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LENIENT",
+    "NAMESPACED",
+    "STRICT",
+    "Activation",
+    "Catalog",
+    "CollisionError",
+    "ContentTooLargeError",
+    "Diagnostic",
+    "DirectorySource",
+    "Frontmatter",
+    "InvalidSkillError",
+    "LexicalSearcher",
+    "LimitError",
+    "Limits",
+    "MappingSource",
+    "Match",
+    "MissingExtraError",
+    "ParsedSkill",
+    "Profile",
+    "ReloadDiff",
+    "Renderer",
+    "Resource",
+    "ResourceError",
+    "ResourceInfo",
+    "ResourceNotFoundError",
+    "ResourcePathError",
+    "ResourceSource",
+    "ResourceTypeError",
+    "Searcher",
+    "Skill",
+    "SkillError",
+    "SkillFileNotFoundError",
+    "SkillNotFoundError",
+    "SkillRouter",
+    "SkillSource",
+    "SkillSummary",
+    "SourceError",
+    "TokenBudget",
+    "ToolArgumentError",
+    "ToolResult",
+    "ToolSpec",
+    "TreeSource",
+    "estimate_tokens",
+    "filtered",
+    "merge",
+    "namespaced",
+    "parse_skill",
+    "skill_tools",
+    "tool_name",
+    "tool_per_skill",
+    "validate_skill",
+]

@@ -1,0 +1,158 @@
+"""Every exception skillbelt raises, in one tree.
+
+::
+
+    SkillError
+    ├── SkillNotFoundError (FileNotFoundError)      no skill of that name; close matches in the message
+    │   └── SkillFileNotFoundError                  a path was given and there is no SKILL.md
+    ├── InvalidSkillError (ValueError)              the skill exists but cannot be used; see .diagnostics
+    │   └── ContentTooLargeError                    it is larger than a limit allows
+    ├── ResourceError
+    │   ├── ResourceNotFoundError (FileNotFoundError)   the skill has no such file
+    │   ├── ResourcePathError (ValueError)              the path may not be used at all
+    │   └── ResourceTypeError                           a directory, FIFO, device; binary where text is asked
+    ├── ToolArgumentError (ValueError)              a model called a tool with arguments it does not take
+    ├── LimitError (ValueError)                     a bound is not usable, or was passed in STRICT
+    ├── SourceError (OSError)                       the place where skills live cannot be read
+    ├── CollisionError                              two sources hold one name and that was forbidden
+    └── MissingExtraError (ImportError)             an optional package is not installed
+
+This module only names failures; it does not decide who sees them. What a model is told and what raises to the
+caller is settled in :mod:`skillbelt.tools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skillbelt.models import Diagnostic
+
+__all__ = [
+    "CollisionError",
+    "ContentTooLargeError",
+    "InvalidSkillError",
+    "LimitError",
+    "MissingExtraError",
+    "ResourceError",
+    "ResourceNotFoundError",
+    "ResourcePathError",
+    "ResourceTypeError",
+    "SkillError",
+    "SkillFileNotFoundError",
+    "SkillNotFoundError",
+    "SourceError",
+    "ToolArgumentError",
+]
+
+_SHOWN = 12
+"""How many known names an error message lists before it says how many more there are."""
+
+
+class SkillError(Exception):
+    """Root of everything skillbelt raises on purpose."""
+
+    def __str__(self) -> str:
+        # OSError and ImportError print themselves in their own ways; a message is a message.
+        return str(self.args[0]) if self.args else ""
+
+
+class SkillNotFoundError(SkillError, FileNotFoundError):
+    """There is no skill of that name (S3-29). The message carries close matches."""
+
+
+class SkillFileNotFoundError(SkillNotFoundError):
+    """A file or folder was named and holds no ``SKILL.md`` (S1-14, S1-30)."""
+
+
+class InvalidSkillError(SkillError, ValueError):
+    """The skill exists but cannot be used (S3-30).
+
+    Args:
+        message: One sentence that names the skill and what to do.
+        diagnostics: Everything that is wrong with it, each with its own code.
+    """
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+
+
+class ContentTooLargeError(InvalidSkillError):
+    """A SKILL.md, or its frontmatter, is larger than its limit (S3-25, S3-28)."""
+
+
+class ResourceError(SkillError):
+    """Something about a bundled file."""
+
+
+class ResourceNotFoundError(ResourceError, FileNotFoundError):
+    """The skill exists and has no such file (S3-40)."""
+
+
+class ResourcePathError(ResourceError, ValueError):
+    """The path may not be used: absolute, ``..``, a backslash, leaves the skill (S3-34, S3-38, S3-39)."""
+
+
+class ResourceTypeError(ResourceError):
+    """Not a regular file, or binary where text was asked for (S3-36, S3-37)."""
+
+
+class ToolArgumentError(SkillError, ValueError):
+    """A tool was called with arguments it does not take (S3-61)."""
+
+
+class LimitError(SkillError, ValueError):
+    """A bound that is not usable, or one that was passed under STRICT (S3-04, S3-23)."""
+
+
+class SourceError(SkillError, OSError):
+    """The place where skills live cannot be read: permission, I/O, a file instead of a folder (S3-21)."""
+
+
+class CollisionError(SkillError):
+    """Two sources hold the same name and ``on_collision="error"`` was asked for (conflict C9)."""
+
+
+class MissingExtraError(SkillError, ImportError):
+    """An optional package is missing; the message is the line that installs it.
+
+    Args:
+        what: What needs it, e.g. ``"skillbelt.langchain"``.
+        extra: Name of the extra, e.g. ``"langchain"``.
+        package: The package to install when it is not part of an extra.
+    """
+
+    def __init__(self, what: str, *, extra: str | None = None, package: str | None = None) -> None:
+        target = f'"skillbelt[{extra}]"' if extra else str(package)
+        super().__init__(f"{what} needs a package that is not installed. Install it with: pip install {target}")
+
+
+def did_you_mean(name: str, known: Iterable[str], *, what: str = "skills") -> str:
+    """Return the closing words of a «not found» message: close matches, else what there is.
+
+    Args:
+        name: What was asked for.
+        known: What exists, in display order.
+        what: Noun for the listing.
+
+    Returns:
+        A sentence, or ``""`` when nothing exists.
+
+    Example:
+        >>> did_you_mean("pdf-procesing", ["pdf-processing", "mail"])
+        "Did you mean 'pdf-processing'?"
+        >>> did_you_mean("zebra", ["mail", "pdf"])
+        'Available skills: mail, pdf.'
+    """
+    names = list(known)
+    lowered = {n.casefold(): n for n in reversed(names)}
+    close = [lowered[c] for c in get_close_matches(name.casefold()[:200], list(lowered), n=3, cutoff=0.6)]
+    if close:
+        return f"Did you mean {' or '.join(repr(c) for c in close)}?"
+    if not names:
+        return f"There are no {what}."
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"Available {what}: {', '.join(names[:_SHOWN])}{more}."

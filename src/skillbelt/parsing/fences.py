@@ -1,0 +1,124 @@
+"""From bytes to the two halves of a SKILL.md: where the frontmatter is, where the body starts.
+
+Works on bytes so that a reader can stop at the closing fence without decoding what follows, and so that line ends
+and byte budgets are counted as they are on disk (S3-24 to S3-26). Knows nothing of YAML.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Halves", "control_characters", "is_utf16", "split", "to_utf8"]
+
+_BOM = b"\xef\xbb\xbf"
+_OPENING = re.compile(rb"---[ \t]*(?:\r\n?|\n|\Z)")
+_CLOSING = re.compile(rb"(?<=[\r\n])(---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n|\Z)")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """What :func:`split` found.
+
+    Attributes:
+        state: ``"found"``; ``"missing"`` (no opening fence), ``"unclosed"`` (no closing fence), or ``"more"`` (the
+            bytes given do not decide it).
+        start: Offset of the first byte after the opening fence's line.
+        end: Offset of the closing fence.
+        body: Offset of the first byte after the closing fence's line.
+        line: 1-based line of the opening fence.
+        bom: Whether the file starts with a UTF-8 byte order mark.
+        leading: Whether blank lines or comments stand before the opening fence.
+        dots: Whether the closing fence is ``...``.
+    """
+
+    state: Literal["found", "missing", "unclosed", "more"]
+    start: int = 0
+    end: int = 0
+    body: int = 0
+    line: int = 1
+    bom: bool = False
+    leading: bool = False
+    dots: bool = False
+
+
+def split(data: bytes, *, final: bool = True) -> Halves:
+    """Find the fences: exactly ``---`` plus blanks, at column 0, alone on their line (SPEC-069, S3-13).
+
+    Args:
+        data: The file, or its first bytes.
+        final: Whether ``data`` reaches to the end of the file.
+
+    Returns:
+        The offsets, or why there are none.
+    """
+    bom = data.startswith(_BOM)
+    position = len(_BOM) if bom else 0
+    line = 1
+    if not _OPENING.match(data, position):
+        skipped = _skip_leading(data, position, final=final)
+        if skipped is None:
+            return Halves("more", bom=bom)
+        leading = data[position:skipped]
+        line += len(leading.splitlines())
+        position = skipped
+    opening = _OPENING.match(data, position)
+    if opening is None:
+        undecided = not final and b"---".startswith(data[position:].rstrip(b" \t")[:3])
+        return Halves("more" if undecided else "missing", bom=bom)
+    closing = _CLOSING.search(data, opening.end())
+    if closing is None or (not final and closing.end() == len(data)):
+        return Halves("unclosed" if final else "more", start=opening.end(), line=line, bom=bom)
+    return Halves(
+        "found",
+        start=opening.end(),
+        end=closing.start(),
+        body=closing.end(),
+        line=line,
+        bom=bom,
+        leading=line > 1,
+        dots=closing[1] == b"...",
+    )
+
+
+def _skip_leading(data: bytes, position: int, *, final: bool) -> int | None:
+    """Return where blank lines and whole-line HTML comments end, ``None`` when more bytes are needed."""
+    while position < len(data):
+        if data.startswith(b"<!--", position):
+            end = data.find(b"-->", position)
+            if end < 0:
+                return position if final else None
+            rest = _LINE.match(data, end + 3)
+            if rest is None or rest[0].strip():
+                return position
+            position = rest.end()
+            continue
+        line = _LINE.match(data, position)
+        if line is None or line[0].strip():
+            return position
+        position = line.end()
+    return position if final else None
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether the bytes are UTF-16 (or UTF-32), with or without a byte order mark."""
+    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] in (b"\x00-\x00-", b"-\x00-\x00", b"\x00\x00\xfe\xff")
+
+
+def to_utf8(data: bytes) -> bytes:
+    """Return UTF-16 or UTF-32 bytes as UTF-8; what does not decode becomes U+FFFD."""
+    if data[:4] in (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"):
+        encoding = "utf-32"
+    elif data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-16-be" if data[:1] == b"\x00" else "utf-16-le"
+    return data.decode(encoding, errors="replace").encode("utf-8", errors="replace")
+
+
+def control_characters(text: str) -> re.Match[str] | None:
+    """Return the first control character other than tab and line ends."""
+    return _CONTROL.search(text)

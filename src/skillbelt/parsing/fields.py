@@ -1,0 +1,380 @@
+"""From a YAML mapping to a Frontmatter: every rule of the format, each violation with its code and its field.
+
+Nothing raises here: each finding goes to a :class:`Report`, which knows the profile's severities.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from skillbelt.models import Diagnostic, Frontmatter, JsonValue, Severity
+from skillbelt.parsing.names import Named, read_name
+from skillbelt.parsing.nodes import Mapping, Node, Scalar, Sequence, is_null, plain, type_name
+from skillbelt.parsing.profiles import Profile
+
+__all__ = ["Report", "read_fields"]
+
+_KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_DESCRIPTION = 1024
+_COMPATIBILITY = 500
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects diagnostics of one file under one profile.
+
+    Attributes:
+        profile: Gives each code its severity.
+        path: What the diagnostics speak of.
+        found: In order of discovery.
+    """
+
+    profile: Profile
+    path: str | None = None
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def add(
+        self, code: str, message: str, *, line: int | None = None, field: str | None = None, hint: str | None = None
+    ) -> None:
+        """Record one finding, unless the profile has nothing to say about its code."""
+        severity = self.profile.severity(code)
+        if severity is not None:
+            self.found.append(
+                Diagnostic(
+                    code=code, severity=severity, message=message, path=self.path, line=line, field=field, hint=hint
+                )
+            )
+
+    def has(self, severity: Severity) -> bool:
+        """Whether anything of that severity was recorded."""
+        return any(d.severity == severity for d in self.found)
+
+
+def read_fields(
+    root: Mapping, source: str, report: Report, *, directory: str | None, first_line: int, salvaged: bool = False
+) -> tuple[Frontmatter, str | None] | None:
+    """Read all fields of a frontmatter.
+
+    Args:
+        root: The YAML mapping.
+        source: The block's text, to see comments that cut a value.
+        report: Receives every finding.
+        directory: Name of the skill's folder, where it is known.
+        first_line: 1-based line in the file of the block's first line.
+        salvaged: Whether only name and description are to be trusted.
+
+    Returns:
+        The frontmatter and the namespace; ``None`` when there is no name or no description to use.
+    """
+    reader = _Reader(root, source, report, first_line)
+    reader.duplicates()
+    named: Named = read_name(root.pairs.get("name"), report, directory=directory, line=reader.line("name"))
+    description = reader.description()
+    license_ = reader.license()
+    compatibility = reader.compatibility()
+    metadata = reader.metadata()
+    tools = () if salvaged else reader.allowed_tools()
+    extra = reader.extra()
+    reader.implicit_types()
+    if named.name is None or description is None:
+        return None
+    frontmatter = Frontmatter(
+        name=named.name,
+        description=description,
+        license=license_,
+        compatibility=compatibility,
+        metadata=metadata,
+        allowed_tools=tools,
+        extra=extra,
+    )
+    return frontmatter, named.namespace
+
+
+class _Reader:
+    """One method per field; holds what they share."""
+
+    def __init__(self, root: Mapping, source: str, report: Report, first_line: int) -> None:
+        self._root = root
+        self._source = source
+        self._report = report
+        self._first = first_line
+        self._structures: dict[str, JsonValue] = {}
+
+    def line(self, name: str) -> int | None:
+        at = self._root.lines.get(name)
+        return None if at is None else self._first + at
+
+    def _add(self, code: str, name: str, message: str, hint: str | None = None, line: int | None = None) -> None:
+        self._report.add(code, message, line=line or self.line(name), field=name, hint=hint)
+
+    def _node(self, name: str) -> Node | None:
+        """Return a field's node; a null optional field counts as absent and is said so."""
+        node = self._root.pairs.get(name)
+        if node is not None and is_null(node):
+            self._add("empty-field", name, f"{name} has no value.", "Give it a value or remove the line.")
+            return None
+        return node
+
+    def duplicates(self) -> None:
+        for key, line in _repeated(self._root):
+            self._add(
+                "yaml-duplicate-key",
+                key,
+                f"The key {key!r} is given twice; the last one counts.",
+                "Keep one of them.",
+                self._first + line,
+            )
+
+    def description(self) -> str | None:
+        node = self._root.pairs.get("description")
+        text = "" if node is None or is_null(node) else _prose(node).strip()
+        if node is not None and not isinstance(node, Scalar):
+            self._add(
+                "description-type",
+                "description",
+                f"description is a {type_name(node)}; it must be text.",
+                "Write it as one string, quoted if it has ': ' in it.",
+            )
+        if not text:
+            self._add(
+                "description-missing",
+                "description",
+                "description is missing or empty; it is required.",
+                "Say what the skill does and when to use it.",
+            )
+            return None
+        if len(text) > _DESCRIPTION:
+            self._add(
+                "description-too-long",
+                "description",
+                f"description has {len(text)} characters; at most {_DESCRIPTION} are allowed.",
+                "Move detail into the body.",
+            )
+        if isinstance(node, Scalar):
+            self._comment_cut(node)
+        return text
+
+    def _comment_cut(self, node: Scalar) -> None:
+        """Warn when `` #`` ends an unquoted description: valid YAML, but the author loses text."""
+        if node.quoted:
+            return
+        row, column = node.end
+        rest = self._source.split("\n")[row][column:]
+        if re.match(r"\s+#", rest):
+            self._add(
+                "yaml-comment-truncation",
+                "description",
+                f"description ends before {rest.strip()[:40]!r}: ' #' starts a YAML comment.",
+                "Quote the description.",
+                self._first + row,
+            )
+
+    def license(self) -> str | None:
+        node = self._node("license")
+        if node is None:
+            return None
+        if not isinstance(node, Scalar):
+            self._add(
+                "license-type",
+                "license",
+                f"license is a {type_name(node)}; it must be text.",
+                "Write a short name such as MIT, or the name of a bundled licence file.",
+            )
+        return _prose(node).strip() or None
+
+    def compatibility(self) -> str | None:
+        node = self._node("compatibility")
+        if node is None:
+            return None
+        if not isinstance(node, Scalar):
+            self._structures["compatibility"] = plain(node)
+            self._add(
+                "compatibility-type",
+                "compatibility",
+                f"compatibility is a {type_name(node)}; it must be text.",
+                "Write one sentence.",
+            )
+        text = _prose(node).strip()
+        if not text:
+            self._add(
+                "compatibility-empty",
+                "compatibility",
+                "compatibility is empty; it must have 1 to 500 characters if given.",
+                "Remove the line or fill it.",
+            )
+            return None
+        if len(text) > _COMPATIBILITY:
+            self._add(
+                "compatibility-too-long",
+                "compatibility",
+                f"compatibility has {len(text)} characters; at most {_COMPATIBILITY} are allowed.",
+                "Shorten it.",
+            )
+        return text
+
+    def metadata(self) -> dict[str, str]:
+        node = self._node("metadata")
+        if node is None:
+            return {}
+        if not isinstance(node, Mapping):
+            self._add(
+                "metadata-type",
+                "metadata",
+                f"metadata is a {type_name(node)}; it must be a mapping of text to text.",
+                "Write 'metadata:' and indented 'key: value' lines.",
+            )
+            return {}
+        values: dict[str, str] = {}
+        for key, value in node.pairs.items():
+            if isinstance(value, Scalar):
+                if is_null(value):
+                    self._add(
+                        "empty-field",
+                        f"metadata.{key}",
+                        f"metadata.{key} has no value.",
+                        "Give it one.",
+                        self._first + node.lines[key],
+                    )
+                else:
+                    values[key] = value.text
+                continue
+            self._structures["metadata"] = plain(node)
+            values[key] = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+            self._add(
+                "metadata-value-type",
+                f"metadata.{key}",
+                f"metadata.{key} is a {type_name(value)}; values must be text.",
+                "Write it as one string.",
+                self._first + node.lines[key],
+            )
+        return values
+
+    def allowed_tools(self) -> tuple[str, ...]:
+        node = self._node("allowed-tools")
+        if node is None:
+            return ()
+        if isinstance(node, Scalar):
+            tokens, commas = _split_tools(node.text)
+            if commas:
+                self._add(
+                    "allowed-tools-comma",
+                    "allowed-tools",
+                    "allowed-tools has commas; entries are separated by blanks.",
+                    "Write: " + " ".join(tokens)[:200],
+                )
+            return tokens
+        self._add(
+            "allowed-tools-type",
+            "allowed-tools",
+            f"allowed-tools is a {type_name(node)}; it must be one string.",
+            "Write the entries on one line, separated by blanks.",
+        )
+        items = node.items if isinstance(node, Sequence) else ()
+        return tuple(item.text.strip() for item in items if isinstance(item, Scalar) and item.text.strip())
+
+    def extra(self) -> dict[str, JsonValue]:
+        profile = self._report.profile
+        kept: dict[str, JsonValue] = {}
+        for key, node in self._root.pairs.items():
+            if key in _KNOWN:
+                continue
+            kept[key] = plain(node)
+            if key == "steps" and profile.steps:
+                self._steps(node)
+            elif key not in profile.allowed_fields:
+                self._add(
+                    "unknown-field",
+                    key,
+                    f"{key[:80]!r} is not a field of the specification.",
+                    "Move it under 'metadata', or leave it out.",
+                )
+        return kept | self._structures
+
+    def _steps(self, node: Node) -> None:
+        if not isinstance(node, Sequence):
+            self._add(
+                "steps-type",
+                "steps",
+                f"steps is a {type_name(node)}; it must be a list of texts.",
+                "Write one '- text' line per step.",
+            )
+            return
+        for position, item in enumerate(node.items, start=1):
+            if not isinstance(item, Scalar) or is_null(item) or not item.text.strip():
+                self._add(
+                    "steps-empty",
+                    "steps",
+                    f"steps: step {position} is {'empty' if isinstance(item, Scalar) else 'not text'}.",
+                    "Write what to do, or remove the step.",
+                    self._first + item.line,
+                )
+
+    def implicit_types(self) -> None:
+        """Warn about text that YAML takes for a number, a date or a boolean (``1.10``, ``no``, ``007``)."""
+        for name, node in _spec_scalars(self._root):
+            kind = type_name(node)
+            if kind not in ("str", "null"):
+                self._add(
+                    "non-string-scalar",
+                    name,
+                    f"{name} is read as text, but {node.text[:40]!r} is a YAML {kind}.",
+                    f'Quote it: "{node.text[:40]}".',
+                    self._first + node.line,
+                )
+
+
+def _spec_scalars(root: Mapping) -> Iterator[tuple[str, Scalar]]:
+    for key in _KNOWN:
+        node = root.pairs.get(key)
+        if isinstance(node, Scalar):
+            yield key, node
+        elif key == "metadata" and isinstance(node, Mapping):
+            for sub, value in node.pairs.items():
+                if isinstance(value, Scalar):
+                    yield f"metadata.{sub}", value
+
+
+def _repeated(node: Node, seen: set[int] | None = None) -> Iterator[tuple[str, int]]:
+    seen = set() if seen is None else seen
+    if id(node) in seen or isinstance(node, Scalar):
+        return
+    seen.add(id(node))
+    if isinstance(node, Mapping):
+        yield from node.repeated
+    children: Any = node.items if isinstance(node, Sequence) else node.pairs.values()
+    for child in children:
+        yield from _repeated(child, seen)
+
+
+def _prose(node: Node) -> str:
+    """Return any node as text: lists joined with a blank, mappings as ``k: v``."""
+    if isinstance(node, Scalar):
+        return "" if is_null(node) else node.text
+    if isinstance(node, Sequence):
+        return " ".join(filter(None, (_prose(item) for item in node.items)))
+    return "; ".join(f"{key}: {_prose(value)}" for key, value in node.pairs.items())
+
+
+def _split_tools(text: str) -> tuple[tuple[str, ...], bool]:
+    """Split on blanks and commas outside parentheses; also return whether a comma separated anything."""
+    tokens: list[str] = []
+    current: list[str] = []
+    depth = 0
+    commas = False
+    for char in unicodedata.normalize("NFC", text) + " ":
+        depth = max(0, depth + (char == "(") - (char == ")"))
+        if depth == 0 and (char.isspace() or char == ","):
+            commas = commas or char == ","
+            if current:
+                tokens.append("".join(current))
+                current.clear()
+        else:
+            current.append(char)
+    if current:
+        tokens.append("".join(current).strip())
+    return tuple(tokens), commas

@@ -1,0 +1,143 @@
+"""The rules for a skill's name under each profile (SPEC-006 to SPEC-010, S1-06, S1-24 to S1-27, conflict C1)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillbelt.parsing.nodes import Node, Scalar, is_null, type_name
+
+if TYPE_CHECKING:
+    from skillbelt.parsing.fields import Report
+
+__all__ = ["Named", "name_key", "read_name", "usable_label"]
+
+_LENGTH = 64
+_LABEL_LENGTH = 256
+_NAMESPACED = re.compile(r"^([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)$")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name and its namespace; ``name`` is ``None`` when there is nothing to call the skill by."""
+
+    name: str | None
+    namespace: str | None = None
+
+
+def name_key(name: str) -> str:
+    r"""Return what names are compared by: NFKC, then casefolded.
+
+    Example:
+        >>> name_key("Caf\u0065\u0301") == name_key("café")
+        True
+    """
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def usable_label(text: str) -> str | None:
+    """Return ``text`` as a name can be shown and called by, ``None`` when it cannot.
+
+    Hidden, control and bidirectional characters make a label that reads otherwise than it compares.
+    """
+    label = unicodedata.normalize("NFKC", text).strip()
+    if not label or len(label) > _LABEL_LENGTH or any(unicodedata.category(c) in _HIDDEN for c in label):
+        return None
+    return label
+
+
+def read_name(node: Node | None, report: Report, *, directory: str | None, line: int | None) -> Named:
+    """Judge the ``name`` field.
+
+    Args:
+        node: Its value; ``None`` when the field is missing.
+        report: Receives every finding and knows the profile.
+        directory: Name of the skill's folder, where it is known.
+        line: 1-based line of the field.
+
+    Returns:
+        The name to use, taken from the folder under LENIENT when the field has none.
+    """
+    if not isinstance(node, Scalar) or is_null(node) or not node.text.strip():
+        if node is None or isinstance(node, Scalar):
+            report.add(
+                "name-missing",
+                "name is missing or empty; it is required.",
+                line=line,
+                field="name",
+                hint=f"Add 'name: {directory or 'my-skill'}'.",
+            )
+        else:
+            report.add(
+                "name-type",
+                f"name is a {type_name(node)}; it must be text.",
+                line=line,
+                field="name",
+                hint="Write one word.",
+            )
+        return Named(_folder_name(directory))
+    name = unicodedata.normalize("NFKC", node.text).strip()
+    if report.profile.naming == "namespaced":
+        return _namespaced(name, report, line)
+    for code, message, hint in _violations(name, directory, ascii_only=report.profile.ascii_names):
+        report.add(code, message, line=line, field="name", hint=hint)
+    return Named(usable_label(name) or _folder_name(directory))
+
+
+def _namespaced(name: str, report: Report, line: int | None) -> Named:
+    match = _NAMESPACED.match(name)
+    if match is None:
+        report.add(
+            "name-namespace",
+            f"name {name[:80]!r} has no valid namespace; it must be 'namespace/short-name' "
+            "of letters, digits, '_' and '-'.",
+            line=line,
+            field="name",
+            hint="Write for example 'local/my-skill'.",
+        )
+        return Named(None)
+    return Named(match[2], match[1])
+
+
+def _violations(name: str, directory: str | None, *, ascii_only: bool) -> list[tuple[str, str, str]]:
+    found: list[tuple[str, str, str]] = []
+    shown = repr(name[:80])
+    kebab = "Use lower-case letters, digits and single hyphens."
+    if len(name) > _LENGTH:
+        found.append(
+            ("name-too-long", f"name has {len(name)} characters; at most {_LENGTH} are allowed.", "Shorten it.")
+        )
+    if name != name.lower():
+        found.append(("name-uppercase", f"name {shown} has upper-case letters.", f"Write {name.lower()[:80]!r}."))
+    if any(not (c.isalnum() or c == "-") or (ascii_only and not c.isascii()) for c in name):
+        found.append(("name-charset", f"name {shown} has characters other than letters, digits and hyphens.", kebab))
+    if name.startswith("-") or name.endswith("-") or "--" in name:
+        found.append(("name-hyphen", f"name {shown} starts or ends with a hyphen or has two in a row.", kebab))
+    if any(c in "/\\" or unicodedata.category(c) in _HIDDEN for c in name) or name in (".", ".."):
+        found.append(
+            ("name-unsafe", f"name {shown} has a slash or hidden characters; it is never used as a path.", kebab)
+        )
+    if directory is not None and name != unicodedata.normalize("NFKC", directory):
+        found.append(
+            (
+                "name-dir-mismatch",
+                f"name {shown} differs from its folder {_shown(directory)!r}.",
+                "Rename one of them.",
+            )
+        )
+    return found
+
+
+def _folder_name(directory: str | None) -> str | None:
+    """Return a folder's name as a label; what cannot be shown becomes a hyphen."""
+    if directory is None:
+        return None
+    cleaned = "".join("-" if unicodedata.category(c) in _HIDDEN else c for c in directory)
+    return usable_label(cleaned[:_LABEL_LENGTH])
+
+
+def _shown(directory: str) -> str:
+    return directory.encode("utf-8", "replace").decode("utf-8")[:80]

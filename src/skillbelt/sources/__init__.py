@@ -1,0 +1,24 @@
+"""Where skills come from.
+
+Every place becomes a :class:`~skillbelt.sources.tree.Tree` of bytes; :class:`~skillbelt.sources.tree.TreeSource`
+serves skills from any of them. Nothing here executes anything or knows a model.
+"""
+
+from skillbelt.limits import Limits
+from skillbelt.sources.base import ResourceSource, SkillSource
+from skillbelt.sources.directory import DirectorySource, validate_skill
+from skillbelt.sources.mapping import MappingSource
+from skillbelt.sources.tree import Chunk, Entry, Tree, TreeSource
+
+__all__ = [
+    "Chunk",
+    "DirectorySource",
+    "Entry",
+    "Limits",
+    "MappingSource",
+    "ResourceSource",
+    "SkillSource",
+    "Tree",
+    "TreeSource",
+    "validate_skill",
+]

@@ -1,0 +1,309 @@
+"""A folder on disk as a tree, read through directory descriptors.
+
+No name is checked first and opened later: every part of a path is opened relative to the descriptor of the part
+before it, without following links, and what is read is what was judged. Links are resolved here, part by part, and
+may not leave their border (SPEC-126, S3-38, S3-39). Where the platform has no descriptor-relative calls, links are
+refused and each part is looked at before it is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from skillbelt.errors import (
+    ResourceNotFoundError,
+    ResourcePathError,
+    ResourceTypeError,
+    SkillFileNotFoundError,
+    SourceError,
+)
+from skillbelt.limits import Limits
+from skillbelt.models import Diagnostic
+from skillbelt.parsing import LENIENT, SKILL_FILE, STRICT, Profile, Report, parse_skill
+from skillbelt.sources.paths import shown
+from skillbelt.sources.tree import Chunk, Entry, EntryKind, TreeSource
+
+__all__ = ["DirectorySource", "DirectoryTree", "LinkPolicy", "validate_skill"]
+
+LinkPolicy = Literal["inside", "refuse", "follow"]
+
+_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_HOPS = 40
+_BLOCK = 1 << 20
+_BASE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+_FILE = _BASE | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block the opener (S3-37)
+_FOLDER = _BASE | getattr(os, "O_DIRECTORY", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+class DirectorySource(TreeSource):
+    """The skills in a folder on disk, confined to it and bounded.
+
+    The folder may itself be a skill, hold skills, or hold folders of skills, as deep as ``limits.depth``. A folder
+    that does not exist yet is empty (S3-22, conflict C8).
+
+    Args:
+        root: The folder; read at each call, not at construction.
+        profile: How strictly SKILL.md files are read.
+        limits: Bounds of every read.
+        trusted: Whether the developer vouches for the content.
+        symlinks: ``"inside"``, links may not leave their skill, nor a linked skill folder the root; ``"refuse"``, no
+            links at all; ``"follow"``, links lead anywhere, for a trusted root only.
+        strict_root: Raise at construction when ``root`` is not a folder.
+
+    Raises:
+        SourceError: ``strict_root`` and no folder, or ``"follow"`` for a root that is not trusted.
+
+    Example:
+        >>> DirectorySource("/no/such/folder").list()
+        ()
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        profile: Profile = LENIENT,
+        limits: Limits | None = None,
+        trusted: bool = True,
+        symlinks: LinkPolicy = "inside",
+        strict_root: bool = False,
+    ) -> None:
+        if symlinks not in ("inside", "refuse", "follow"):
+            raise SourceError(f"symlinks must be 'inside', 'refuse' or 'follow', not {symlinks!r}.")
+        if symlinks == "follow" and not trusted:
+            raise SourceError("symlinks='follow' is for a trusted root; pass trusted=True or symlinks='inside'.")
+        self.trusted = trusted
+        tree = DirectoryTree(root, symlinks=symlinks)
+        if strict_root:
+            tree.require()
+        super().__init__(tree, profile=profile, limits=limits)
+        self.root = Path(root)
+
+
+class DirectoryTree:
+    """A folder on disk; implements :class:`~skillbelt.sources.tree.Tree`."""
+
+    on_disk = True
+
+    def __init__(self, root: str | os.PathLike[str], *, symlinks: LinkPolicy = "inside") -> None:
+        self.label = _printable(os.fspath(root))
+        self._given = os.fspath(root)
+        self._links = symlinks
+        self._absolute: str | None = None
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the root, links not resolved; settled at the first read."""
+        if self._absolute is None:
+            self._absolute = os.path.abspath(os.path.expanduser(self._given))  # noqa: PTH100, PTH111 - no resolve
+        return self._absolute
+
+    @property
+    def name(self) -> str | None:
+        """Name of the root folder."""
+        return os.path.basename(self.root) or None  # noqa: PTH119
+
+    def where(self, path: str) -> str | None:
+        """Return the absolute path, printable whatever bytes it has."""
+        return _printable(os.path.join(self.root, path) if path else self.root)  # noqa: PTH118
+
+    def require(self) -> None:
+        """Raise :class:`~skillbelt.errors.SourceError` unless the root is a folder that can be read."""
+        try:
+            os.close(self._open_root())
+        except ResourceNotFoundError as error:
+            raise SourceError(str(error)) from None
+
+    def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
+        """Return what is in a folder."""
+        with self._opened(folder, path, _FOLDER) as fd, os.scandir(fd) as found:
+            return [Entry(entry.name, _entry_kind(entry), entry.inode()) for entry in found]
+
+    def kind(self, folder: str, path: str = "") -> Entry:
+        """Return what a path leads to, links followed inside their border."""
+        with self._opened(folder, path, _FILE) as fd:
+            info = os.fstat(fd)
+        name = (path or folder).rpartition("/")[2]
+        if stat.S_ISDIR(info.st_mode):
+            return Entry(name, "directory", info.st_ino)
+        return Entry(name, "file" if stat.S_ISREG(info.st_mode) else "other", info.st_ino)
+
+    def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
+        """Return at most ``size`` bytes of a regular file."""
+        with self._opened(folder, path, _FILE) as fd:
+            info = os.fstat(fd)
+            if stat.S_ISDIR(info.st_mode):
+                raise ResourceTypeError(f"{shown(path)} is a folder, not a file; name a file in it.")
+            if not stat.S_ISREG(info.st_mode):
+                raise ResourceTypeError(f"{shown(path)} is not a regular file.")
+            try:
+                data = _read(fd, offset, min(size, max(0, info.st_size - offset)))
+            except OSError as error:
+                raise SourceError(f"{shown(path)} cannot be read: {error.strerror}.") from error
+        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}")
+
+    # --- opening ----------------------------------------------------------------------------------------------------
+
+    def _open_root(self) -> int:
+        try:
+            return os.open(self.root, _FOLDER)
+        except FileNotFoundError:
+            raise ResourceNotFoundError(f"The skills folder {self.label!r} was not found.") from None
+        except NotADirectoryError:
+            raise SourceError(f"{self.label!r} is not a directory; give the folder that holds the skills.") from None
+        except OSError as error:
+            raise SourceError(f"The skills folder {self.label!r} cannot be read: {error.strerror}.") from error
+
+    @contextmanager
+    def _opened(self, folder: str, path: str, flags: int) -> Iterator[int]:
+        """Open ``path`` below ``folder`` below the root; each is a border for the links below it."""
+        held: list[int] = [self._open_root()]
+        try:
+            for part, wanted in ((folder, _FOLDER if path else flags), (path, flags)):
+                if part:
+                    held.append(self._beneath(held[-1], part, wanted))
+            yield held[-1]
+        finally:
+            for fd in held:
+                os.close(fd)
+
+    def _beneath(self, base: int, path: str, flags: int) -> int:
+        try:
+            if self._links == "follow":
+                return os.open(path, flags, dir_fd=base)
+            if not _DESCRIPTORS:
+                return _open_portable(base, path, flags)
+            return _open_beneath(base, path.split("/"), flags, links=self._links == "inside")
+        except OSError as error:
+            raise _translated(error, path) from None
+
+
+def _open_beneath(base: int, parts: list[str], flags: int, *, links: bool) -> int:
+    """Open a path without ever leaving ``base``; the caller closes ``base`` and the result."""
+    todo = parts[::-1]
+    stack: list[int] = []
+    hops = 0
+    try:
+        while todo:
+            part = todo.pop()
+            above = stack[-1] if stack else base
+            if part in ("", "."):
+                continue
+            if part == "..":
+                if not stack:
+                    raise OSError(errno.EXDEV, "leaves its border")
+                os.close(stack.pop())
+                continue
+            try:
+                stack.append(os.open(part, (_FOLDER if todo else flags) | _NOFOLLOW, dir_fd=above))
+            except OSError as error:
+                if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                    raise
+                target = _link_target(part, above)
+                if target is None:
+                    raise
+                hops += 1
+                if not links or hops > _HOPS:
+                    raise OSError(errno.ELOOP, "is a link") from None
+                if target.startswith("/"):
+                    raise OSError(errno.EXDEV, "leaves its border") from None
+                todo.extend(reversed(target.split("/")))
+        return stack.pop() if stack else os.dup(base)
+    finally:
+        for fd in stack:
+            os.close(fd)
+
+
+def _link_target(part: str, above: int) -> str | None:
+    with suppress(OSError):
+        return os.readlink(part, dir_fd=above)
+    return None
+
+
+def _open_portable(base: int, path: str, flags: int) -> int:  # pragma: no cover - no such platform in CI
+    raise OSError(errno.ENOSYS, "this platform has no descriptor-relative open")
+
+
+def _translated(error: OSError, path: str) -> Exception:
+    """Return our error for one of the operating system's, without a host path."""
+    if error.errno == errno.EXDEV:
+        return ResourcePathError(f"{shown(path)} is a link that leaves the folder it belongs to.")
+    if error.errno == errno.ELOOP:
+        return ResourcePathError(f"{shown(path)} is, or passes through, a link that is not followed.")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return ResourceNotFoundError(f"There is no file {shown(path)}.")
+    if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+        return ResourcePathError(f"{shown(path)} is not a name a file can have.")
+    if error.errno in (errno.ENXIO, errno.ENODEV):
+        return ResourceTypeError(f"{shown(path)} is not a regular file.")
+    return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
+
+
+def _read(fd: int, offset: int, size: int) -> bytes:
+    """Read up to ``size`` bytes in blocks: a limit of a terabyte must not allocate one."""
+    blocks: list[bytes] = []
+    while size > 0:
+        block = os.pread(fd, min(size, _BLOCK), offset)
+        if not block:
+            break
+        blocks.append(block)
+        offset += len(block)
+        size -= len(block)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "directory"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
+
+
+def _printable(path: str) -> str:
+    return path.encode("utf-8", "replace").decode("utf-8")
+
+
+def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -> tuple[Diagnostic, ...]:
+    """Check one skill on disk and report everything at once (S3-10).
+
+    Args:
+        path: A skill folder, or its SKILL.md.
+        profile: The rules; STRICT is the specification.
+
+    Returns:
+        All diagnostics; ``()`` means valid.
+
+    Raises:
+        SkillFileNotFoundError: There is no such folder, or no SKILL.md in it.
+        SourceError: It cannot be read.
+    """
+    given = os.fspath(path)
+    whole = Path(os.path.abspath(given))  # noqa: PTH100 - resolve would follow links
+    folder, file = (whole, None) if whole.is_dir() else (whole.parent, whole.name)
+    if not whole.exists():
+        raise SkillFileNotFoundError(f"{given!r} was not found; give a skill folder or its {SKILL_FILE}.")
+    if file is not None and file.casefold() != SKILL_FILE.casefold():
+        raise SkillFileNotFoundError(f"{given!r} is not a {SKILL_FILE}; give a skill folder or its {SKILL_FILE}.")
+    tree = DirectoryTree(folder)
+    limits = Limits()
+    names = [file] if file else sorted(e.name for e in tree.entries("") if e.name.casefold() == SKILL_FILE.casefold())
+    if not names:
+        raise SkillFileNotFoundError(f"{given!r} has no {SKILL_FILE}.")
+    where = tree.where(names[0])
+    try:
+        chunk = tree.read("", names[0], size=limits.skill_bytes + 1)
+    except (ResourceTypeError, ResourcePathError) as error:
+        report = Report(profile, where)
+        report.add("skill-file-type", str(error), hint=f"Make {names[0]} a regular file inside the skill.")
+        return tuple(report.found)
+    return parse_skill(
+        chunk.data, profile=profile, directory=tree.name, filename=names[0], limits=limits, path=where
+    ).diagnostics

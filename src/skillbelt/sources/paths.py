@@ -1,0 +1,71 @@
+"""The lexical gate: which relative paths may be looked up at all.
+
+Judged on the text alone, before any file system is asked (S3-34). A path is never decoded or normalised after it
+passed: ``%2e%2e`` and full-width dots are names like any other, and no file has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from skillbelt.errors import ResourcePathError
+from skillbelt.models import ResourceKind
+
+__all__ = ["hidden", "join", "kind_of", "shown", "split_path"]
+
+_PATH = 4096
+_PARTS = 64
+_SHOWN = 120
+_IGNORED = frozenset({"node_modules", "__pycache__", "__MACOSX"})
+_KINDS: dict[str, ResourceKind] = {"scripts": "script", "references": "reference", "assets": "asset"}
+
+
+def split_path(path: object) -> tuple[str, ...]:
+    r"""Return the parts of a relative path.
+
+    Args:
+        path: ``/``-separated, without empty parts, ``.``, ``..``, ``\`` or NUL, not absolute.
+
+    Raises:
+        ResourcePathError: It is anything else.
+
+    Example:
+        >>> split_path("references/forms.md")
+        ('references', 'forms.md')
+    """
+    if not isinstance(path, str) or not path:
+        raise ResourcePathError("A resource path must not be empty; give one such as 'references/guide.md'.")
+    if len(path) > _PATH:
+        raise ResourcePathError(f"The resource path is {len(path)} characters long; at most {_PATH} are allowed.")
+    parts = tuple(path.split("/"))
+    if "\\" in path or "\x00" in path or len(parts) > _PARTS or any(p in ("", ".", "..") for p in parts):
+        raise ResourcePathError(
+            f"{shown(path)} is not a path inside the skill; give one relative to its folder, with '/' and "
+            "without '..', such as 'references/guide.md'."
+        )
+    try:
+        path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ResourcePathError(f"{shown(path)} is not text that can name a file.") from None
+    return parts
+
+
+def hidden(parts: Iterable[str]) -> bool:
+    """Whether a path is left out of listings: dot files, version control, dependencies, caches."""
+    return any(part.startswith(".") or part in _IGNORED for part in parts)
+
+
+def kind_of(path: str) -> ResourceKind:
+    """Return the kind of a bundled file by its top folder (S1-10 to S1-12)."""
+    top, slash, _ = path.partition("/")
+    return _KINDS.get(top, "other") if slash else "other"
+
+
+def join(folder: str, path: str) -> str:
+    """Join two relative paths, either of which may be empty."""
+    return f"{folder}/{path}" if folder and path else folder or path
+
+
+def shown(text: str) -> str:
+    """Return ``text`` quoted, bounded and without characters a terminal or a model would act on."""
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

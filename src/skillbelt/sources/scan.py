@@ -1,0 +1,278 @@
+"""Discovery: which folders of a tree are skills, under which names, and what is wrong with the rest.
+
+Each SKILL.md is opened once and read up to its closing fence; a folder is listed only when it has none. Real folders
+come before links, everything in sorted order, so the answer does not depend on the file system (SPEC-058 to SPEC-064).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from skillbelt.errors import (
+    LimitError,
+    ResourceError,
+    ResourceNotFoundError,
+    ResourcePathError,
+    SourceError,
+)
+from skillbelt.limits import KIB, Limits
+from skillbelt.models import Diagnostic, SkillSummary
+from skillbelt.parsing import SKILL_FILE, ParsedSkill, Profile, Report, fences, name_key, parse_frontmatter, parse_skill
+from skillbelt.sources.paths import hidden, join, shown
+
+if TYPE_CHECKING:
+    from skillbelt.sources.tree import Entry, Tree
+
+__all__ = ["Found", "Head", "Listing", "parse_arguments", "read_head", "scan"]
+
+_FIRST_READ = 4 * KIB
+"""Nearly every frontmatter fits: the 99th percentile of real ones has 36 lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A usable skill and where its file lies."""
+
+    key: str
+    folder: str
+    file: str
+    summary: SkillSummary
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One scan: usable skills by key in order of their names, shadowed ones by ``name@folder``, the broken ones."""
+
+    found: Mapping[str, Found]
+    shadowed: Mapping[str, Found]
+    broken: Mapping[str, tuple[Diagnostic, ...]]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first bytes of a SKILL.md: up to its closing fence, or all of it when ``whole``."""
+
+    data: bytes
+    whole: bool = False
+    version: str = ""
+
+    def parse(self, **arguments: Any) -> ParsedSkill:
+        """Parse level 1 with the arguments of :func:`skillbelt.parsing.parse_skill`."""
+        return (parse_skill if self.whole else parse_frontmatter)(self.data, **arguments)
+
+
+def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
+    """Read a SKILL.md up to its closing fence, within ``limits.frontmatter_bytes`` (S3-24 to S3-26)."""
+    size = min(_FIRST_READ, limits.frontmatter_bytes + 1)
+    while True:
+        chunk = tree.read(folder, file, size=size)
+        data = chunk.data
+        final = len(data) >= chunk.total or len(data) < size
+        if fences.is_utf16(data) and not final and size <= limits.skill_bytes:
+            size = limits.skill_bytes + 1
+            continue
+        halves = fences.split(data, final=final)
+        if halves.state == "found":
+            return Head(data[: halves.body], version=chunk.version)
+        if halves.state != "more" or final or size > limits.frontmatter_bytes:
+            return Head(data, version=chunk.version)
+        size = limits.frontmatter_bytes + 1
+
+
+def parse_arguments(tree: Tree, folder: str, file: str, profile: Profile, limits: Limits) -> dict[str, Any]:
+    """Return the arguments of :func:`skillbelt.parsing.parse_skill` for a file of a tree."""
+    return {
+        "profile": profile,
+        "directory": folder.rpartition("/")[2] if folder else tree.name,
+        "filename": file,
+        "limits": limits,
+        "path": tree.where(join(folder, file)),
+        "source": tree.label,
+    }
+
+
+def scan(tree: Tree, profile: Profile, limits: Limits) -> Listing:
+    """Look through a whole tree.
+
+    Raises:
+        SourceError: The root cannot be read; under STRICT also when any folder below cannot.
+        LimitError: A limit of discovery was passed under STRICT.
+    """
+    return _Scan(tree, profile, limits).run()
+
+
+@dataclass(slots=True)
+class _Scan:
+    tree: Tree
+    profile: Profile
+    limits: Limits
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    found: dict[str, Found] = field(default_factory=dict)
+    shadowed: dict[str, Found] = field(default_factory=dict)
+    broken: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    links: list[tuple[str, int]] = field(default_factory=list)
+    visited: set[int] = field(default_factory=set)
+    directories: int = 0
+    entries: int = 0
+    full: bool = False
+
+    def run(self) -> Listing:
+        try:
+            root = self.tree.kind("")
+        except ResourceNotFoundError:
+            self._say("folder-missing", "The skills folder does not exist (yet).", "", "Create it, or name another.")
+            return self._listing()
+        self.visited.add(root.identity)
+        self._folder("", 0)
+        # Links last, so that a folder is known by its own name and not by that of a link to it.
+        while self.links and not self.full:
+            path, depth = self.links.pop(0)
+            self._link(path, depth)
+        return self._listing()
+
+    def _listing(self) -> Listing:
+        order = sorted(self.found.values(), key=lambda found: (found.summary.name, found.key))
+        # A name that one folder uses well and another badly is usable: the good one answers for it.
+        broken = {key: found for key, found in self.broken.items() if key not in self.found}
+        return Listing({f.key: f for f in order}, self.shadowed, broken, tuple(self.diagnostics))
+
+    def _say(self, code: str, message: str, path: str, hint: str | None = None) -> None:
+        report = Report(self.profile, self.tree.where(path))
+        report.add(code, message, hint=hint)
+        self.diagnostics.extend(report.found)
+
+    # --- folders ----------------------------------------------------------------------------------------------------
+
+    def _folder(self, path: str, depth: int) -> None:
+        """Take a folder as a skill, or look into the folders below it."""
+        if self.full or not self._count_directory(path):
+            return
+        try:
+            if self._skill(path, SKILL_FILE):
+                return
+            entries = sorted(self.tree.entries(path), key=lambda entry: entry.name)
+        except ResourceError:  # vanished or replaced since its parent was read: there is nothing to lose
+            return
+        except SourceError as error:
+            if not path or self.profile.strict:
+                raise
+            self._say("folder-unreadable", str(error), path, "Make it readable.")
+            return
+        for entry in entries:
+            if (
+                entry.kind != "directory"
+                and entry.name.casefold() == SKILL_FILE.casefold()
+                and entry.name != SKILL_FILE
+            ):
+                self._skill(path, entry.name)
+                return
+        self._below(path, depth, entries)
+
+    def _below(self, path: str, depth: int, entries: list[Entry]) -> None:
+        for entry in entries:
+            if not self._count_entry(path):
+                return
+            if entry.kind not in ("directory", "link") or hidden((entry.name,)):
+                continue
+            below = join(path, entry.name)
+            if entry.kind == "link":
+                self.links.append((below, depth + 1))
+            elif depth >= self.limits.depth:
+                self._limit("depth-limit", f"Folders deeper than {self.limits.depth} are not searched.", below, "depth")
+            elif entry.identity == 0 or entry.identity not in self.visited:
+                self.visited.add(entry.identity)
+                self._folder(below, depth + 1)
+
+    def _link(self, path: str, depth: int) -> None:
+        try:
+            target = self.tree.kind(path)
+        except ResourcePathError as error:
+            self._say("symlink-escape", str(error), path, "Move the skill into the root, or trust it as a root.")
+            return
+        except (ResourceError, SourceError) as error:
+            self._say("folder-unreadable", f"The link leads nowhere: {error}", path, "Remove or mend the link.")
+            return
+        if target.kind != "directory":
+            return
+        if target.identity in self.visited:
+            self._say("symlink-loop", "The link leads to a folder that was already searched.", path)
+            return
+        self.visited.add(target.identity)
+        self._folder(path, depth)
+
+    # --- skills -----------------------------------------------------------------------------------------------------
+
+    def _skill(self, folder: str, file: str) -> bool:
+        """Read one SKILL.md; return whether there is one, usable or not."""
+        try:
+            head = read_head(self.tree, folder, file, self.limits)
+        except ResourceNotFoundError:
+            return False
+        except ResourceError as error:
+            report = Report(self.profile, self.tree.where(join(folder, file)))
+            report.add("skill-file-type", str(error), hint=f"Make {file} a regular file inside the skill.")
+            self._broken(folder, None, tuple(report.found))
+            return True
+        parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
+        self.diagnostics.extend(parsed.diagnostics)
+        if parsed.skill is None:
+            self._broken(folder, parsed, ())
+            return True
+        summary = parsed.skill.summary()
+        found = Found(name_key(summary.name), folder, file, summary, head.version)
+        holder = self.found.setdefault(found.key, found)
+        if holder is not found:
+            self._shadow(found, holder)
+        return True
+
+    def _broken(self, folder: str, parsed: ParsedSkill | None, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Remember a skill that cannot be used under the names it may be asked for by."""
+        self.diagnostics.extend(diagnostics)
+        names = [folder.rpartition("/")[2] if folder else self.tree.name]
+        written = parsed.raw.get("name") if parsed is not None else None
+        names.append(written if isinstance(written, str) else None)
+        for name in names:
+            if name and name.strip():
+                self.broken.setdefault(name_key(name), parsed.diagnostics if parsed is not None else diagnostics)
+
+    def _shadow(self, loser: Found, holder: Found) -> None:
+        alias = f"{loser.summary.name}@{loser.folder}"
+        self.shadowed[name_key(alias)] = loser
+        self._say(
+            "duplicate-name",
+            f"The name {shown(loser.summary.name)} is already taken by {shown(join(holder.folder, holder.file))}; "
+            "this skill is shadowed.",
+            join(loser.folder, loser.file),
+            f"Rename one of them, or ask for {shown(alias)}.",
+        )
+
+    # --- limits -----------------------------------------------------------------------------------------------------
+
+    def _count_directory(self, path: str) -> bool:
+        self.directories += 1
+        if self.directories > self.limits.directories:
+            return self._full(
+                f"More than {self.limits.directories} folders; the rest was not searched.", path, "directories"
+            )
+        return True
+
+    def _count_entry(self, path: str) -> bool:
+        self.entries += 1
+        if self.entries > self.limits.entries:
+            return self._full(f"More than {self.limits.entries} entries; the rest was not searched.", path, "entries")
+        return True
+
+    def _full(self, message: str, path: str, limit: str) -> bool:
+        if not self.full:
+            self.full = True
+            self._limit("scan-limit", message, path, limit)
+        return False
+
+    def _limit(self, code: str, message: str, path: str, limit: str) -> None:
+        if self.profile.strict:
+            raise LimitError(f"{message} Raise Limits.{limit}.")
+        self._say(code, message, path, f"Raise Limits.{limit}.")

@@ -1,0 +1,359 @@
+"""Trees of bytes, and the one source that serves skills from any of them.
+
+A :class:`Tree` answers three questions: what is in a folder, what kind of thing is at a path, what bytes does a file
+hold. Everything about skills, which folders are skills, which names they have, what is wrong with them, stands here
+once, for directories, archives, mappings and remote stores alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from skillbelt.errors import (
+    InvalidSkillError,
+    LimitError,
+    ResourceError,
+    ResourceNotFoundError,
+    ResourcePathError,
+    ResourceTypeError,
+    SkillError,
+    SkillNotFoundError,
+    did_you_mean,
+)
+from skillbelt.limits import MIB, Limits, check_bytes
+from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
+from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, Report, invalid_skill, name_key, parse_skill
+from skillbelt.sources.base import Problems, Versions
+from skillbelt.sources.paths import hidden, join, kind_of, shown, split_path
+from skillbelt.sources.scan import Found, Listing, parse_arguments, read_head, scan
+
+__all__ = ["Chunk", "Entry", "EntryKind", "Tree", "TreeSource"]
+
+EntryKind = Literal["file", "directory", "link", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder; ``identity`` tells folders apart, whatever they are called."""
+
+    name: str
+    kind: EntryKind
+    identity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes of a file.
+
+    Attributes:
+        data: The bytes read.
+        total: Size of the whole file.
+        executable: Whether it has an executable bit.
+        version: Differs when the file was written anew; ``""`` where files never change.
+    """
+
+    data: bytes
+    total: int
+    executable: bool = False
+    version: str = ""
+
+
+class Tree(Protocol):
+    """A tree of bytes. Paths are relative, ``/``-separated and already through the lexical gate.
+
+    ``folder`` is the folder of a skill and the border of a call: a link below it may not lead out of it. Errors are
+    :class:`~skillbelt.errors.ResourceNotFoundError`, :class:`~skillbelt.errors.ResourcePathError` (a link leads
+    out), :class:`~skillbelt.errors.ResourceTypeError` and :class:`~skillbelt.errors.SourceError`; their messages
+    hold no host path.
+    """
+
+    @property
+    def label(self) -> str:
+        """What people call this place."""
+        ...
+
+    @property
+    def name(self) -> str | None:
+        """Name of the root folder, for a skill that lies at the root."""
+        ...
+
+    def where(self, path: str) -> str | None:
+        """Return the absolute path of something when the tree is on disk, else its path in the tree."""
+        ...
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether :meth:`where` gives paths of the host."""
+        ...
+
+    def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
+        """Return what is in a folder, in any order."""
+        ...
+
+    def kind(self, folder: str, path: str = "") -> Entry:
+        """Return what a path leads to, links followed."""
+        ...
+
+    def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
+        """Return at most ``size`` bytes of a regular file."""
+        ...
+
+
+class TreeSource:
+    """Serves the skills of a :class:`Tree`: implements :class:`~skillbelt.sources.base.ResourceSource`.
+
+    Every call reads afresh (S3-32). What the last scan found is kept only to know where a name lies and what is wrong
+    with the others; it is replaced as a whole, so threads may share a source.
+
+    Args:
+        tree: Where the bytes are.
+        profile: How strictly SKILL.md files are read.
+        limits: Bounds of every read.
+    """
+
+    def __init__(self, tree: Tree, *, profile: Profile = LENIENT, limits: Limits | None = None) -> None:
+        self.profile = profile
+        self.limits = limits or Limits()
+        self._tree = tree
+        self._listing: Listing | None = None
+        self._notes: dict[str, tuple[Diagnostic, ...]] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._tree.label!r})"
+
+    # --- levels 1 and 2 -------------------------------------------------------------------------------------------
+
+    def list(self) -> tuple[SkillSummary, ...]:
+        """Return every usable skill, sorted by name; see :meth:`diagnostics` for the others."""
+        return tuple(found.summary for found in self._scan().found.values())
+
+    def lookup(self, name: str) -> SkillSummary:
+        """Return level 1 of one skill, read afresh."""
+        return self._fresh(name)[1]
+
+    def load(self, name: str) -> Skill:
+        """Return one skill, read afresh.
+
+        Args:
+            name: As :meth:`list` gives it, in any case and Unicode form; a shadowed skill is ``name@folder``.
+
+        Raises:
+            SkillNotFoundError: There is none of that name.
+            InvalidSkillError: It exists and cannot be used; the message says why.
+            ContentTooLargeError: It is larger than ``limits.skill_bytes``.
+        """
+        key = _key(name)
+        for found in self._candidates(key, name):
+            try:
+                chunk = self._tree.read(found.folder, found.file, size=self.limits.skill_bytes + 1)
+            except ResourceNotFoundError:
+                continue
+            except ResourceError as error:
+                raise self._unreadable(name, found, error) from error
+            parsed = parse_skill(chunk.data, **self._arguments(found))
+            if parsed.skill is None:
+                raise invalid_skill(f"Skill {shown(name)}", parsed.diagnostics)
+            if name_key(parsed.skill.name) == found.key:
+                return parsed.skill
+        raise self._missing(name)
+
+    # --- level 3 --------------------------------------------------------------------------------------------------
+
+    def resources(self, name: str) -> tuple[ResourceInfo, ...]:
+        """Return the bundled files of a usable skill, sorted by path: all of them, whatever their folder (SPEC-103).
+
+        Left out are dot files, version control, dependency and cache folders, and links that leave the skill.
+        """
+        found = self._fresh(name)[0]
+        report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
+        infos: dict[str, ResourceInfo] = {}
+        for path in self._files(found, report):
+            if path == found.file:
+                continue
+            if len(infos) >= self.limits.resources:
+                report.add(
+                    "scan-limit",
+                    f"The skill has more than {self.limits.resources} files; the others are not listed.",
+                    hint="Raise Limits.resources, or ship fewer files.",
+                )
+                break
+            try:
+                chunk = self._tree.read(found.folder, path, size=0)
+            except ResourceError:  # gone since the folder was read, or not a regular file: not a resource
+                continue
+            infos[path] = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
+        nested = [p for p in infos if p.casefold().endswith("/skill.md")]
+        if nested:
+            report.add(
+                "nested-skill",
+                f"The skill holds {shown(nested[0])}; a SKILL.md inside a skill is one of its files, not a skill.",
+            )
+        with self._lock:
+            self._notes[found.key] = tuple(report.found)
+        return tuple(infos.values())
+
+    def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
+        """Return at most ``max_bytes`` bytes of one bundled file of a usable skill.
+
+        Args:
+            name: The skill.
+            path: As :meth:`resources` gives it; ``"SKILL.md"`` is the skill's own file.
+            offset: First byte.
+            max_bytes: Most bytes to return; never more than ``limits.resource_bytes``.
+
+        Raises:
+            ResourcePathError: The path may not be used.
+            ResourceNotFoundError: The skill has no such file.
+            ResourceTypeError: It is not a regular file.
+            LimitError: ``offset`` or ``max_bytes`` is not a usable number.
+            SkillNotFoundError: There is no such skill.
+            InvalidSkillError: The skill cannot be used, so nothing of it is served (S3-35).
+        """
+        parts = split_path(path)
+        size = min(check_bytes("max_bytes", max_bytes), self.limits.resource_bytes)
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+            raise LimitError(f"offset must be a whole number from 0 up, not {offset!r}.")
+        found = self._fresh(name)[0]
+        if hidden(parts):
+            raise ResourceNotFoundError(f"Skill {shown(name)} serves no hidden files; {shown(path)} is one.")
+        chunk = self._tree.read(found.folder, path, offset=offset, size=size)
+        info = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
+        return Resource(
+            info=info,
+            data=chunk.data,
+            offset=offset,
+            total=chunk.total,
+            truncated=offset + len(chunk.data) < chunk.total,
+        )
+
+    # --- what is wrong --------------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what the last scan, and the listings of files since, found worth saying."""
+        listing = self._listing or self._scan()
+        with self._lock:
+            notes = [d for name in sorted(self._notes) for d in self._notes[name]]
+        return (*listing.diagnostics, *notes)
+
+    def problems(self) -> Problems:
+        """Return the names this source holds and cannot use, with everything wrong about each."""
+        return (self._listing or self._scan()).broken
+
+    def versions(self) -> Versions:
+        """Return for each usable name a string that differs when its SKILL.md was written anew."""
+        return {key: found.version for key, found in (self._listing or self._scan()).found.items()}
+
+    # --- finding --------------------------------------------------------------------------------------------------
+
+    def _scan(self) -> Listing:
+        listing = scan(self._tree, self.profile, self.limits)
+        with self._lock:
+            self._listing = listing
+            self._notes = {key: note for key, note in self._notes.items() if key in listing.found}
+        return listing
+
+    def _candidates(self, key: str, name: str) -> Iterator[Found]:
+        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it."""
+        listing = self._listing
+        if listing is not None and key in listing.found:
+            yield listing.found[key]
+        listing = self._scan()
+        if key in listing.found:
+            yield listing.found[key]
+        elif key in listing.shadowed:
+            yield listing.shadowed[key]
+        elif key in listing.broken:
+            raise invalid_skill(f"Skill {shown(name)}", listing.broken[key])
+
+    def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
+        """Return where a usable skill lies and its level 1, both as of now."""
+        key = _key(name)
+        for found in self._candidates(key, name):
+            try:
+                head = read_head(self._tree, found.folder, found.file, self.limits)
+            except ResourceNotFoundError:
+                continue
+            except ResourceError as error:
+                raise self._unreadable(name, found, error) from error
+            parsed = head.parse(**self._arguments(found))
+            if parsed.skill is None:
+                raise invalid_skill(f"Skill {shown(name)}", parsed.diagnostics)
+            if name_key(parsed.skill.name) == found.key:
+                return found, parsed.skill.summary()
+        raise self._missing(name)
+
+    def _missing(self, name: str) -> SkillError:
+        listing = self._listing or self._scan()
+        if self._is_bare_folder(name):
+            # A folder without SKILL.md owns its name: it is a broken skill, not a missing one (S3-31).
+            report = Report(self.profile, self._tree.where(name))
+            report.add("skill-file-missing", f"The folder has no {SKILL_FILE}.", hint=f"Add a {SKILL_FILE}.")
+            return invalid_skill(f"Skill {shown(name)}", tuple(report.found))
+        known = [found.summary.name for found in listing.found.values()]
+        return SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, known)}")
+
+    def _is_bare_folder(self, name: str) -> bool:
+        try:
+            parts = split_path(name)
+            return len(parts) == 1 and not hidden(parts) and self._tree.kind("", name).kind == "directory"
+        except (ResourcePathError, ResourceNotFoundError, ResourceTypeError):
+            return False
+
+    def _unreadable(self, name: str, found: Found, error: ResourceError) -> InvalidSkillError:
+        report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
+        report.add("skill-file-type", str(error), hint=f"Make {found.file} a regular file inside the skill.")
+        return invalid_skill(f"Skill {shown(name)}", tuple(report.found))
+
+    def _arguments(self, found: Found) -> dict[str, Any]:
+        return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)
+
+    def _files(self, found: Found, report: Report, path: str = "", depth: int = 0) -> Iterator[str]:
+        """Yield the files below a skill's folder, sorted, without following links to folders."""
+        try:
+            entries = sorted(self._tree.entries(found.folder, path), key=lambda entry: entry.name)
+        except ResourceError:  # vanished or replaced while we looked: nothing to list there
+            return
+        for entry in entries:
+            if hidden((entry.name,)):
+                continue
+            below = join(path, entry.name)
+            kind = entry.kind
+            if kind == "link":
+                kind = self._link_kind(found, below, report)
+            if not _is_text(entry.name):
+                report.add("resource-name", f"The file name {shown(below)} is not UTF-8; it is not listed.")
+            elif kind == "file":
+                yield below
+            elif kind == "directory" and depth >= self.limits.depth:
+                report.add("depth-limit", f"{shown(below)} lies deeper than {self.limits.depth} folders.")
+            elif kind == "directory":
+                yield from self._files(found, report, below, depth + 1)
+
+    def _link_kind(self, found: Found, path: str, report: Report) -> EntryKind:
+        """Return what a link among the files leads to; folders are not followed, so that no loop is possible."""
+        try:
+            kind = self._tree.kind(found.folder, path).kind
+        except ResourcePathError as error:
+            report.add("symlink-escape", str(error), hint="Replace the link by a copy.")
+            return "other"
+        except ResourceError:
+            return "other"
+        if kind == "directory":
+            report.add("symlink-loop", f"{shown(path)} is a link to a folder; its files are not listed twice.")
+            return "other"
+        return kind
+
+
+def _key(name: object) -> str:
+    """Validate a name before anything is read (S3-27) and return what it is compared by."""
+    if not isinstance(name, str) or not name.strip():
+        raise SkillNotFoundError("A skill name must not be empty; give one of the names in the catalog.")
+    return name_key(name)
+
+
+def _is_text(name: str) -> bool:
+    return name.isprintable() or not any("\ud800" <= char <= "\udfff" for char in name)
