@@ -83,12 +83,15 @@ class ToolSpec:
         try:
             given = self.args.model_validate(arguments)
         except ValidationError as error:
-            raise ToolArgumentError(self._explain(error)) from error
+            raise self.argument_error(error) from error
         return self.run(**{name: getattr(given, name) for name in type(given).model_fields})
 
-    def _explain(self, error: ValidationError) -> str:
+    def argument_error(self, error: ValidationError) -> ToolArgumentError:
+        """Return what a model is told when its arguments do not fit the schema."""
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
-        return f"{self.name} was called with arguments it does not take: {problems}. It takes: {self._signature()}."
+        return ToolArgumentError(
+            f"{self.name} was called with arguments it does not take: {problems}. It takes: {self._signature()}."
+        )
 
     def _signature(self) -> str:
         fields = self.args.model_fields.items()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from skillbelt.search import keywords
 
-__all__ = ["best_lines", "numbered_steps", "overlap"]
+__all__ = ["best_lines", "first_lines", "numbered_steps", "overlap"]
 
 _WIDTH = 200
 """Characters shown of one line."""
@@ -59,7 +59,7 @@ def best_lines(text: str, terms: Collection[str], *, limit: int, skip: Collectio
         limit: How many lines at most.
         skip: Lines not to repeat.
     """
-    scored = []
+    scored: list[tuple[int, int, str]] = []
     for section in _sections(text):
         above = overlap(terms, section.heading)
         for line in section.lines:

@@ -1,10 +1,9 @@
 """A small rule-based «model» for examples, tests and CI without a network. It is no LLM, and says so.
 
 It goes the way a model is meant to go through skills: read the catalog, load the skill that fits, read the
-files its instructions mention, answer from them. It ranks by shared words and quotes instead of writing, so it
-proves that the pieces play together; how well a real model would choose is another question. It keeps no state
-and knows no framework: :mod:`skillbelt.testing.langchain` and :mod:`skillbelt.testing.llama_index` only convert
-messages for it.
+files its instructions mention, answer from them. It ranks by shared words and quotes instead of writing: that
+proves how the pieces play together, not how well a real model would choose. It keeps no state and knows no
+framework; :mod:`skillbelt.testing.langchain` and :mod:`skillbelt.testing.llama_index` only convert messages.
 """
 
 from __future__ import annotations

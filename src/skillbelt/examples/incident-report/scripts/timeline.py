@@ -226,7 +226,7 @@ class Reader:
             return None
         clock = parse_clock(match["clock"])
         zone, end = self._zone(match)
-        if dated and re.fullmatch(r"-\d\d:\d\d", match["zone"] or "") and "T" not in match[0]:
+        if dated and end == match.end() and re.fullmatch(r"-\d\d:\d\d", match["zone"] or ""):
             self._note(number, f"{match['zone']} is read as an offset from UTC; for a period write 'to' between")
         if dated:
             self._day = parse_date(match["date"], self._settings.order)
