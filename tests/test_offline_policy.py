@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 
 import pytest
-import toy_skills as toy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toy_skills as toy
 from skillbelt.testing import Message, Reply, ToolCall, decide
 from skillbelt.testing.offline import LABEL, MAX_ROUNDS
 
@@ -264,7 +264,9 @@ def test_at_most_two_files_are_read():
     assert len(read_paths("green tea", listed(body, *(f"references/{n}.md" for n in "abcd")))) == 2
 
 
-@pytest.mark.parametrize("spelling", ["./references/green.md", "green.md", "[x](references/green.md)", "${DIR}/references/green.md"])  # fmt: skip
+@pytest.mark.parametrize(
+    "spelling", ["./references/green.md", "green.md", "[x](references/green.md)", "${DIR}/references/green.md"]
+)
 def test_a_mention_may_be_spelt_in_many_ways(spelling):
     assert read_paths("green tea", listed(f"Green: {spelling}", "references/green.md")) == ["references/green.md"]
 
@@ -359,9 +361,12 @@ def test_the_same_conversation_gets_the_same_answer():
 
 
 FRAGMENTS = st.sampled_from(
-    ["<available_skills>", '<skill name="tea">', "</skill>", "<skill_content name=", "</skill_content>", "Did you mean '",
-     "tea'", "<skill_resources>", "<file>a.md</file>", "tea a.md", "<truncated>", "1. x", "```", "\n", "?"]
-)  # fmt: skip
+    [
+        *("<available_skills>", '<skill name="tea">', "</skill>", "<skill_content name=", "</skill_content>"),
+        *("Did you mean '", "tea'", "<skill_resources>", "<file>a.md</file>", "tea a.md", "<truncated>", "1. x"),
+        *("```", "\n", "?"),
+    ]
+)
 TEXT = st.lists(FRAGMENTS | st.text(max_size=8), max_size=12).map("".join)
 
 
