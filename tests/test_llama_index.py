@@ -1,6 +1,9 @@
 """LlamaIndex: what the model is sent, by agents, workflows and bare tools."""
 
+from importlib import metadata
+
 import pytest
+from llama_index.core.agent import ReActChatFormatter
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
@@ -40,19 +43,30 @@ async def test_an_agent_sends_the_catalog_the_tool_schemas_and_the_body(router):
     assert "Receipts go to Money." in text_of(by_role(third, "tool")[1])
 
 
+REACT = [
+    'Thought: I need a skill.\nAction: load_skill\nAction Input: {"name": "mail-sorter"}',
+    "Thought: I can answer.\nAnswer: done",
+]
+
+
 async def test_a_react_agent_loads_a_skill_by_its_text_protocol(router):
-    llm = ScriptedLLM(
-        steps=[
-            'Thought: I need a skill.\nAction: load_skill\nAction Input: {"name": "mail-sorter"}',
-            "Thought: I can answer.\nAnswer: done",
-        ]
-    )
-    agent = ReActAgent(tools=skill_tools(router), system_prompt=router.prompt("You are a clerk."), llm=llm)
+    llm = ScriptedLLM(steps=REACT)
+    formatter = ReActChatFormatter.from_defaults(context=router.prompt("You are a clerk."))
+    agent = ReActAgent(tools=skill_tools(router), formatter=formatter, llm=llm)
     assert str(await agent.run("Tidy my inbox")) == "done"
     sent = "\n".join(text_of(m) for m in llm.requests[0].messages)
-    assert router.catalog().text in sent
-    assert "load_skill" in sent
+    assert router.prompt("You are a clerk.") in sent
+    assert "> Tool Name: load_skill" in sent
     assert "1. Read `references/rules.md`." in "\n".join(text_of(m) for m in llm.requests[1].messages)
+
+
+async def test_contract_a_react_agent_sends_its_system_prompt_since_0_14_16(router):
+    llm = ScriptedLLM(steps=REACT)
+    agent = ReActAgent(tools=skill_tools(router), system_prompt=router.prompt("You are a clerk."), llm=llm)
+    await agent.run("Tidy my inbox")
+    sent = "\n".join(text_of(m) for m in llm.requests[0].messages)
+    version = tuple(int(part) for part in metadata.version("llama-index-core").split(".")[:3])
+    assert (router.catalog().text in sent) == (version >= (0, 14, 16))
 
 
 async def test_skills_survive_a_handoff_in_an_agent_workflow(router):

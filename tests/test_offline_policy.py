@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import toy_skills as toy
+from skillbelt import DirectorySource, MappingSource, SkillRouter, TokenBudget, skill_tools
 from skillbelt.testing import Message, Reply, ToolCall, decide
 from skillbelt.testing.offline import LABEL, MAX_ROUNDS
+from skillbelt.tools import TOLD, failure_text
 
 CHECKBOX = "How do I tick a checkbox when I complete a PDF form?"
 
@@ -375,6 +378,53 @@ def test_any_texts_end_in_an_answer_that_says_what_it_is(system, question, resul
     tools = dict.fromkeys(("load_skill", "read_skill_resource", "search_skills", "list_skills"), lambda **_: result)
     answer, _, _ = converse(Message("system", system), Message("user", question), tools=tools)
     assert answer.splitlines()[0] == LABEL
+
+
+# --- the real texts ---
+
+
+def real_tools(router: SkillRouter) -> dict[str, Callable[..., str]]:
+    return {spec.name: partial(_text, spec) for spec in skill_tools(router)}
+
+
+def _text(spec, **arguments: str) -> str:
+    try:
+        return spec.call(**arguments).text
+    except TOLD as error:
+        return failure_text(error)
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_the_texts_of_the_real_tools_are_understood(tmp_path, on_disk):
+    source = MappingSource(toy.as_files())
+    if on_disk:
+        for path, text in toy.as_files().items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        source = DirectorySource(tmp_path)
+    router = SkillRouter(source)
+    tools = real_tools(router)
+    answer, calls = ask(CHECKBOX, system=router.prompt("You help."), tools=tools)
+    assert (answer, calls) == ask(CHECKBOX)
+
+
+def test_the_real_error_texts_are_understood():
+    router = SkillRouter(MappingSource(toy.as_files()))
+    tools = real_tools(router)
+    system = '<available_skills>\n<skill name="pdf-form">PDF forms.</skill>\n</available_skills>'
+    assert loaded(CHECKBOX, system=system, tools=tools) == ["pdf-form", "pdf-forms"]
+
+
+def test_the_real_cut_catalog_is_searched():
+    files = {f"a{i:03}/SKILL.md": f"---\nname: a{i:03}\ndescription: Nothing {i}.\n---\nx" for i in range(400)}
+    router = SkillRouter(MappingSource({**files, **toy.as_files()}), budget=TokenBudget(300))
+    tools = real_tools(router)
+    assert "search_skills" in tools
+    assert "pdf-forms" not in router.prompt()
+    assert ask(CHECKBOX, system=router.prompt(), tools=tools)[1][:2] == [
+        ("search_skills", {"query": "tick checkbox complete pdf form"}),
+        ("load_skill", {"name": "pdf-forms"}),
+    ]
 
 
 # --- the package ---

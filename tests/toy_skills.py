@@ -49,6 +49,12 @@ FILES = {
 }
 
 
+def as_files() -> dict[str, str]:
+    """The same skills as files, for a real source."""
+    files = {f"{n}/SKILL.md": f"---\nname: {n}\ndescription: {d}\n---\n{body}" for n, (d, body) in BODIES.items()}
+    return files | {f"{n}/{path}": text for n, own in FILES.items() for path, text in own.items()}
+
+
 def catalog(*names: str, truncated: bool = False) -> str:
     lines = [f'<skill name="{escape(n)}">{escape(BODIES[n][0])}</skill>' for n in names or BODIES]
     cut = ["<truncated>There are more skills; use search_skills.</truncated>"] if truncated else []
