@@ -359,6 +359,43 @@ def test_a_comment_in_a_code_block_is_not_a_heading():
     assert answer.endswith("Its instructions say:\n# green\nSteep.")
 
 
+def quoted(question: str, body: str, *, path: str = "", text: str = "") -> str:
+    content = listed(body, path) if path else listed(body)
+    page = f'<skill_resource name="tea" path="{path}">\n{text}\n</skill_resource>'
+    tools = {"load_skill": lambda name: content, "read_skill_resource": lambda name, path: page}
+    return ask(question, system='<available_skills>\n<skill name="tea">Tea.</skill>\n</available_skills>', tools=tools)[
+        0
+    ]
+
+
+def test_wrapped_lines_are_quoted_whole():
+    body = (
+        "1. Heat the water\n   to 80 degrees.\n2. Pour.\n\nGreen leaves\nneed less.\nBlack | more\n| green |\ngreen end"
+    )
+    assert quoted("green tea", body).splitlines()[3:] == [
+        "Steps:",
+        "1. Heat the water to 80 degrees.",
+        "2. Pour.",
+        "",
+        "Its instructions say:",
+        "Green leaves need less. Black | more",
+        "| green |",
+        "green end",
+    ]
+
+
+def test_lines_of_code_are_quoted_one_by_one():
+    answer = quoted("green tea", "Green: scripts/x.py", path="scripts/x.py", text="# green\nboil()\n\nsteep('green')")
+    assert answer.endswith("From scripts/x.py:\n# green\nsteep('green')")
+
+
+def test_two_words_find_a_file_named_by_both():
+    body = "See references/boiling.md and references/teapot.md."
+    assert read_paths("my tea pot", listed(body, "references/boiling.md", "references/teapot.md")) == [
+        "references/teapot.md"
+    ]
+
+
 def test_the_same_conversation_gets_the_same_answer():
     assert ask(CHECKBOX) == ask(CHECKBOX)
 
@@ -457,3 +494,4 @@ def test_a_name_the_package_does_not_have_is_an_attribute_error():
 
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         skillbelt.testing.Nothing  # noqa: B018
+    assert set(skillbelt.testing.__all__) <= set(dir(skillbelt.testing))

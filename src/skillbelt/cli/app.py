@@ -30,27 +30,41 @@ class _Group(TyperGroup):
 
     debug = False
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command; standalone, exit with its code."""
         if not standalone_mode:
-            return super().main(args, *rest, standalone_mode=False, **extra)
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, ValueError):  # a stream a test put there
+            with suppress(AttributeError, ValueError):  # a stream that somebody put there
                 stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         try:
-            code = super().main(args, *rest, standalone_mode=False, **extra)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
         except Exception as error:
             code = self._explain(error)
         sys.exit(code if isinstance(code, int) else 0)
 
     def _explain(self, error: Exception) -> int:
         """Print what went wrong and return the exit code."""
-        if isinstance(error, BrokenPipeError):
-            # The reader had enough. Nothing more can be said to it, not even by the interpreter's last flush.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
         if self.debug:
             traceback.print_exception(error)
+        if isinstance(error, OSError) and not isinstance(error, SkillError):
+            # Whatever waits in the buffer cannot be written either; the interpreter's last flush must not try again.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):  # a reader that had enough wants to hear nothing more
+                say_error(
+                    f"The system refused to read or write: {error.strerror or error}; make room or choose another."
+                )
+            return 2
         if isinstance(error, _USAGE):
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "skillbelt"
@@ -60,9 +74,11 @@ class _Group(TyperGroup):
             hint = "" if self.debug else " Run it with --debug for details, and please report it."
             say_error(f"An error that skillbelt did not expect: {type(error).__name__}: {error}.{hint}")
             return 1
-        say_error(str(error))
-        if isinstance(error, InvalidSkillError):
+        if isinstance(error, InvalidSkillError) and error.diagnostics:
+            say_error("The skill cannot be loaded; correct this:")
             print_diagnostics(error.diagnostics, stderr=True)
+            return 1
+        say_error(str(error))
         if isinstance(error, CommandError):
             return error.code
         return 2 if isinstance(error, SourceError | LimitError | MissingExtraError) else 1
@@ -82,7 +98,7 @@ app = typer.Typer(
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else on standard output.")]
 
 
-def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"skillbelt {__version__}")
         raise typer.Exit

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from skillbelt.errors import SkillError, did_you_mean
 from skillbelt.limits import Limits
@@ -69,7 +70,7 @@ def is_skill_file(path: str) -> bool:
     return Path(path).name.casefold() == SKILL_FILE.casefold()
 
 
-def open_router(paths: Sequence[str], **options: object) -> SkillRouter:
+def open_router(paths: Sequence[str], **options: Any) -> SkillRouter:
     """Return a router over folders that exist; the first wins a name held by several.
 
     Args:
@@ -104,7 +105,7 @@ def settle_name(router: SkillRouter, folder: str, name: str | None) -> str:
             raise CommandError(f"The name of a skill is empty. {did_you_mean('', names)}")
         return name
     if not names:
-        raise CommandError(f"{folder!r} holds no skill that can be loaded; put a folder with a {SKILL_FILE} there.", 1)
+        raise CommandError(f"{folder!r} holds no skill that can be loaded; see why with: skillbelt validate DIR", 1)
     if len(names) > 1 or left_out(router.diagnostics()):
         raise CommandError(f"{folder!r} holds more than one skill; name one after it. {did_you_mean('', names)}")
     return names[0]

@@ -50,7 +50,7 @@ def _summary(count: int, diagnostics: Sequence[Diagnostic]) -> str:
     if lost:
         text += f", {lost} left out"
     if rest:
-        text += f"; {rest} more remark{'' if rest == 1 else 's'}, see: skillbelt validate --lenient"
+        text += f"; {rest} more remark{'' if rest == 1 else 's'}, see them with: skillbelt validate --lenient DIR"
     return f"{text}."
 
 

@@ -44,5 +44,5 @@ async def _ask(agent: FunctionAgent, question: str, recorder: Recorder) -> None:
                 recorder.called(call.tool_id, call.tool_name, call.tool_kwargs)
         elif isinstance(event, ToolCallResult):
             recorder.returned(event.tool_id, event.tool_output.content, failed=event.tool_output.is_error)
-    result = await handler
+    result: AgentOutput = await handler
     recorder.answered(result.response.content or "")

@@ -127,8 +127,10 @@ def failure(error: Exception, model: str) -> CommandError:
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), None)
     names = " ".join(type(e).__name__ for e in chain)
     said = _quoted(next((e for e in chain if getattr(e, "status_code", None) is not None), error))
-    if status in (401, 403) or "Authentication" in names or "credential" in said.lower():
-        return CommandError(f"{model}: the provider did not accept the key; set a valid one in its variable. {said}", 1)
+    if status in (401, 403) or "Authentication" in names or re.search("api.?key|credential", said, re.IGNORECASE):
+        return CommandError(
+            f"{model}: there is no valid key; set the provider's variable, like OPENAI_API_KEY. {said}", 1
+        )
     if "Timeout" in names:
         return CommandError(f"{model}: the provider did not answer in time; try again later. {said}", 1)
     if "Connect" in names:

@@ -15,10 +15,11 @@ from skillbelt.errors import ContentTooLargeError, InvalidSkillError
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, Skill
 from skillbelt.parsing import fences, nodes
-from skillbelt.parsing.fields import Report, read_fields
+from skillbelt.parsing.fields import read_fields
 from skillbelt.parsing.names import name_key, usable_label
 from skillbelt.parsing.profiles import LENIENT, NAMESPACED, STRICT, Profile
 from skillbelt.parsing.repair import repair, salvage
+from skillbelt.parsing.report import Report
 
 __all__ = [
     "LENIENT",
@@ -37,6 +38,9 @@ __all__ = [
 
 SKILL_FILE = "SKILL.md"
 
+_REASONS = 700
+"""How many characters of reasons an error message holds; it may be shown to a model."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedSkill:
@@ -44,7 +48,7 @@ class ParsedSkill:
 
     Attributes:
         skill: The skill, ``None`` when an error keeps it from being used.
-        diagnostics: Everything found, errors first, then in file order.
+        diagnostics: Everything found: errors first, then by line, what has no line last.
         raw: The frontmatter as typed JSON, untrimmed, for comparison with other readers (SPEC-132).
     """
 
@@ -56,7 +60,7 @@ class ParsedSkill:
         """Return the skill.
 
         Raises:
-            InvalidSkillError: There is none; the message names every error.
+            InvalidSkillError: There is none; the message names the first errors, ``.diagnostics`` has all.
             ContentTooLargeError: There is none because it is too large.
         """
         if self.skill is None:
@@ -69,12 +73,17 @@ def invalid_skill(what: str, diagnostics: tuple[Diagnostic, ...]) -> InvalidSkil
 
     Args:
         what: Subject of the sentence, without a host path.
-        diagnostics: All of them; the errors are named in the message.
+        diagnostics: All of them; the first errors are named in the message, which is bounded.
     """
     errors = [d for d in diagnostics if d.severity == "error"]
-    reasons = " ".join(f"{f'line {d.line}: ' if d.line else ''}{d.message}" for d in errors)
+    reasons = [f"{f'line {d.line}: ' if d.line else ''}{d.message}" for d in errors] or ["no reason was given."]
+    told, room = 1, _REASONS - len(reasons[0])
+    while told < len(reasons) and len(reasons[told]) < room:
+        room -= len(reasons[told]) + 1
+        told += 1
+    more = f" There are {len(reasons) - told} more errors." if told < len(reasons) else ""
     kind = ContentTooLargeError if any(d.code == "file-too-large" for d in errors) else InvalidSkillError
-    return kind(f"{what} cannot be loaded: {reasons or 'no reason was given.'}", diagnostics)
+    return kind(f"{what} cannot be loaded: {' '.join(reasons[:told])}{more}", diagnostics)
 
 
 def parse_skill(
@@ -107,7 +116,7 @@ def parse_skill(
         ('Sorts mail: by sender.', ['yaml-repaired'])
     """
     if isinstance(data, str):
-        data = data.encode("utf-8", errors="replace")
+        data = data.encode("utf-8", errors="surrogatepass")  # half a character is then reported like any other
     return _parse(
         data,
         Report(profile, path),
@@ -174,7 +183,7 @@ def _parse(
     root, salvaged = _compose(block, report, halves.line + 1)
     if root is None:
         return _finish(report, None)
-    read = read_fields(root, block, report, directory=directory, first_line=halves.line + 1, salvaged=salvaged)
+    read = read_fields(root, report, directory=directory, first_line=halves.line + 1, salvaged=salvaged)
     if whole and not body.strip():
         report.add("body-empty", "There are no instructions after the frontmatter.", hint="Write the body.")
     if read is None or report.has("error"):
@@ -193,7 +202,7 @@ def _parse(
 
 
 def _finish(report: Report, skill: Skill | None, root: nodes.Mapping | None = None) -> ParsedSkill:
-    found = sorted(report.found, key=lambda d: d.severity != "error")
+    found = sorted(report.found, key=lambda d: (d.severity != "error", d.line is None, d.line or 0))
     raw = {key: nodes.typed(node) for key, node in root.pairs.items()} if root is not None else {}
     return ParsedSkill(skill, tuple(found), raw)
 
@@ -240,7 +249,7 @@ def _decode(data: bytes, report: Report, *, first_line: int) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = first_line + len(data[: error.start].splitlines()) if first_line else None
+        line = first_line + fences.line_breaks(data[: error.start]) if first_line else None
         if not any(d.code == "encoding-invalid" for d in report.found):
             report.add(
                 "encoding-invalid",
@@ -272,7 +281,7 @@ def _compose(block: str, report: Report, first_line: int) -> tuple[nodes.Mapping
     try:
         root = nodes.compose(block)
     except nodes.YamlProblem as problem:
-        line = first_line + problem.line if problem.line is not None else None
+        line = first_line + block.count("\n", 0, problem.at) if problem.at is not None else None
         root = None
         code = "yaml-invalid"
         if problem.code != "yaml-invalid":

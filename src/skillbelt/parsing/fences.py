@@ -10,12 +10,20 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Halves", "control_characters", "is_utf16", "split", "to_utf8"]
+__all__ = ["Halves", "control_characters", "is_utf16", "line_breaks", "split", "to_utf8"]
 
 _BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(rb"---[ \t]*(?:\r\n?|\n|\Z)")
 _CLOSING = re.compile(rb"(?<=[\r\n])(---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n|\Z)")
+_BREAK = re.compile(rb"\r\n?|\n")
+_INK = re.compile(rb"[^ \t\r\n\x0b\x0c]")
+_WIDE = {
+    b"\x00-\x00-": "utf-16-be",
+    b"-\x00-\x00": "utf-16-le",
+    b"\x00\x00\x00-": "utf-32-be",
+    b"-\x00\x00\x00": "utf-32-le",
+}
+"""How a fence starts in an encoding whose byte order mark is missing."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
@@ -62,8 +70,7 @@ def split(data: bytes, *, final: bool = True) -> Halves:
         skipped = _skip_leading(data, position, final=final)
         if skipped is None:
             return Halves("more", bom=bom)
-        leading = data[position:skipped]
-        line += len(leading.splitlines())
+        line += line_breaks(data[position:skipped])
         position = skipped
     opening = _OPENING.match(data, position)
     if opening is None:
@@ -86,26 +93,34 @@ def split(data: bytes, *, final: bool = True) -> Halves:
 
 def _skip_leading(data: bytes, position: int, *, final: bool) -> int | None:
     """Return where blank lines and whole-line HTML comments end, ``None`` when more bytes are needed."""
-    while position < len(data):
-        if data.startswith(b"<!--", position):
-            end = data.find(b"-->", position)
-            if end < 0:
-                return position if final else None
-            rest = _LINE.match(data, end + 3)
-            if rest is None or rest[0].strip():
-                return position
-            position = rest.end()
-            continue
-        line = _LINE.match(data, position)
-        if line is None or line[0].strip():
-            return position
-        position = line.end()
-    return position if final else None
+    while ink := _INK.search(data, position):
+        start = max(data.rfind(b"\n", position, ink.start()), data.rfind(b"\r", position, ink.start())) + 1 or position
+        if start != ink.start() or not data.startswith(b"<!--", start):
+            return start
+        end = data.find(b"-->", start)
+        if end < 0:
+            return start if final else None
+        rest = _INK.search(data, end + 3, _line_end(data, end + 3))
+        if rest:
+            return start
+        position = _line_end(data, end + 3)
+    return len(data) if final else None
+
+
+def _line_end(data: bytes, position: int) -> int:
+    """Return the offset after the line that ``position`` is in."""
+    end = _BREAK.search(data, position)
+    return end.end() if end else len(data)
+
+
+def line_breaks(data: bytes) -> int:
+    r"""Return how many lines end in ``data``: at ``\n``, ``\r\n`` or ``\r``."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 def is_utf16(data: bytes) -> bool:
     """Whether the bytes are UTF-16 (or UTF-32), with or without a byte order mark."""
-    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] in (b"\x00-\x00-", b"-\x00-\x00", b"\x00\x00\xfe\xff")
+    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] in (*_WIDE, b"\x00\x00\xfe\xff")
 
 
 def to_utf8(data: bytes) -> bytes:
@@ -115,7 +130,7 @@ def to_utf8(data: bytes) -> bytes:
     elif data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     else:
-        encoding = "utf-16-be" if data[:1] == b"\x00" else "utf-16-le"
+        encoding = _WIDE[data[:4]]
     return data.decode(encoding, errors="replace").encode("utf-8", errors="replace")
 
 

@@ -1,6 +1,6 @@
 """From a YAML mapping to a Frontmatter: every rule of the format, each violation with its code and its field.
 
-Nothing raises here: each finding goes to a :class:`Report`, which knows the profile's severities.
+Nothing raises here: each finding goes to a :class:`~skillbelt.parsing.report.Report`, which knows the severities.
 """
 
 from __future__ import annotations
@@ -9,60 +9,27 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-from skillbelt.models import Diagnostic, Frontmatter, JsonValue, Severity
+from skillbelt.models import Frontmatter, JsonValue
 from skillbelt.parsing.names import Named, read_name
 from skillbelt.parsing.nodes import Mapping, Node, Scalar, Sequence, is_null, plain, type_name
-from skillbelt.parsing.profiles import Profile
+from skillbelt.parsing.report import Report
 
-__all__ = ["Report", "read_fields"]
+__all__ = ["read_fields"]
 
 _KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _DESCRIPTION = 1024
 _COMPATIBILITY = 500
 
 
-@dataclass(slots=True)
-class Report:
-    """Collects diagnostics of one file under one profile.
-
-    Attributes:
-        profile: Gives each code its severity.
-        path: What the diagnostics speak of.
-        found: In order of discovery.
-    """
-
-    profile: Profile
-    path: str | None = None
-    found: list[Diagnostic] = field(default_factory=list)
-
-    def add(
-        self, code: str, message: str, *, line: int | None = None, field: str | None = None, hint: str | None = None
-    ) -> None:
-        """Record one finding, unless the profile has nothing to say about its code."""
-        severity = self.profile.severity(code)
-        if severity is not None:
-            self.found.append(
-                Diagnostic(
-                    code=code, severity=severity, message=message, path=self.path, line=line, field=field, hint=hint
-                )
-            )
-
-    def has(self, severity: Severity) -> bool:
-        """Whether anything of that severity was recorded."""
-        return any(d.severity == severity for d in self.found)
-
-
 def read_fields(
-    root: Mapping, source: str, report: Report, *, directory: str | None, first_line: int, salvaged: bool = False
+    root: Mapping, report: Report, *, directory: str | None, first_line: int, salvaged: bool = False
 ) -> tuple[Frontmatter, str | None] | None:
     """Read all fields of a frontmatter.
 
     Args:
         root: The YAML mapping.
-        source: The block's text, to see comments that cut a value.
         report: Receives every finding.
         directory: Name of the skill's folder, where it is known.
         first_line: 1-based line in the file of the block's first line.
@@ -71,7 +38,7 @@ def read_fields(
     Returns:
         The frontmatter and the namespace; ``None`` when there is no name or no description to use.
     """
-    reader = _Reader(root, source, report, first_line)
+    reader = _Reader(root, report, first_line)
     reader.duplicates()
     named: Named = read_name(root.pairs.get("name"), report, directory=directory, line=reader.line("name"))
     description = reader.description()
@@ -98,19 +65,19 @@ def read_fields(
 class _Reader:
     """One method per field; holds what they share."""
 
-    def __init__(self, root: Mapping, source: str, report: Report, first_line: int) -> None:
+    def __init__(self, root: Mapping, report: Report, first_line: int) -> None:
         self._root = root
-        self._source = source
         self._report = report
         self._first = first_line
         self._structures: dict[str, JsonValue] = {}
 
-    def line(self, name: str) -> int | None:
-        at = self._root.lines.get(name)
-        return None if at is None else self._first + at
+    def line(self, name: str, at: int | None = None) -> int | None:
+        """Return the line of a place, else of a field."""
+        at = self._root.places.get(name) if at is None else at
+        return None if at is None else self._first + self._root.line(at)
 
-    def _add(self, code: str, name: str, message: str, hint: str | None = None, line: int | None = None) -> None:
-        self._report.add(code, message, line=line or self.line(name), field=name, hint=hint)
+    def _add(self, code: str, name: str, message: str, hint: str | None = None, at: int | None = None) -> None:
+        self._report.add(code, message, line=self.line(name, at), field=name, hint=hint)
 
     def _node(self, name: str) -> Node | None:
         """Return a field's node; a null optional field counts as absent and is said so."""
@@ -121,13 +88,13 @@ class _Reader:
         return node
 
     def duplicates(self) -> None:
-        for key, line in _repeated(self._root):
+        for key, at in _repeated(self._root):
             self._add(
                 "yaml-duplicate-key",
                 key,
-                f"The key {key!r} is given twice; the last one counts.",
+                f"The key {key[:80]!r} is given twice; the last one counts.",
                 "Keep one of them.",
-                self._first + line,
+                at,
             )
 
     def description(self) -> str | None:
@@ -163,15 +130,14 @@ class _Reader:
         """Warn when `` #`` ends an unquoted description: valid YAML, but the author loses text."""
         if node.quoted:
             return
-        row, column = node.end
-        rest = self._source.split("\n")[row][column:]
+        rest = self._root.source[node.end :].partition("\n")[0]
         if re.match(r"\s+#", rest):
             self._add(
                 "yaml-comment-truncation",
                 "description",
                 f"description ends before {rest.strip()[:40]!r}: ' #' starts a YAML comment.",
                 "Quote the description.",
-                self._first + row,
+                node.end,
             )
 
     def license(self) -> str | None:
@@ -238,20 +204,21 @@ class _Reader:
                         f"metadata.{key}",
                         f"metadata.{key} has no value.",
                         "Give it one.",
-                        self._first + node.lines[key],
+                        node.places[key],
                     )
                 else:
                     values[key] = value.text
                 continue
-            self._structures["metadata"] = plain(node)
             values[key] = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
             self._add(
                 "metadata-value-type",
                 f"metadata.{key}",
                 f"metadata.{key} is a {type_name(value)}; values must be text.",
                 "Write it as one string.",
-                self._first + node.lines[key],
+                node.places[key],
             )
+        if any(not isinstance(value, Scalar) for value in node.pairs.values()):
+            self._structures["metadata"] = plain(node)
         return values
 
     def allowed_tools(self) -> tuple[str, ...]:
@@ -259,7 +226,7 @@ class _Reader:
         if node is None:
             return ()
         if isinstance(node, Scalar):
-            tokens, commas = _split_tools(node.text)
+            tokens, commas = _split_tools(node.text) if type_name(node) == "str" else ((), False)
             if commas:
                 self._add(
                     "allowed-tools-comma",
@@ -275,7 +242,8 @@ class _Reader:
             "Write the entries on one line, separated by blanks.",
         )
         items = node.items if isinstance(node, Sequence) else ()
-        return tuple(item.text.strip() for item in items if isinstance(item, Scalar) and item.text.strip())
+        texts = (item.text.strip() for item in items if isinstance(item, Scalar) and type_name(item) == "str")
+        return tuple(filter(None, texts))
 
     def extra(self) -> dict[str, JsonValue]:
         profile = self._report.profile
@@ -311,7 +279,7 @@ class _Reader:
                     "steps",
                     f"steps: step {position} is {'empty' if isinstance(item, Scalar) else 'not text'}.",
                     "Write what to do, or remove the step.",
-                    self._first + item.line,
+                    item.at,
                 )
 
     def implicit_types(self) -> None:
@@ -319,12 +287,13 @@ class _Reader:
         for name, node in _spec_scalars(self._root):
             kind = type_name(node)
             if kind not in ("str", "null"):
+                told = "names no tool and is ignored" if name == "allowed-tools" else "is read as text"
                 self._add(
                     "non-string-scalar",
                     name,
-                    f"{name} is read as text, but {node.text[:40]!r} is a YAML {kind}.",
+                    f"{name} {told}: {node.text[:40]!r} is a YAML {kind}.",
                     f'Quote it: "{node.text[:40]}".',
-                    self._first + node.line,
+                    node.at,
                 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from skillbelt.parsing.nodes import Node, Scalar, is_null, type_name
 
 if TYPE_CHECKING:
-    from skillbelt.parsing.fields import Report
+    from skillbelt.parsing.report import Report
 
 __all__ = ["Named", "name_key", "read_name", "usable_label"]
 
@@ -59,8 +59,10 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
         line: 1-based line of the field.
 
     Returns:
-        The name to use, taken from the folder under LENIENT when the field has none.
+        The name to use, taken from the folder under LENIENT when the field has none. Without one there either, that
+        is an error under every profile: a skill that cannot be called is not loaded, and not in silence.
     """
+    folder = _folder_name(directory)
     if not isinstance(node, Scalar) or is_null(node) or not node.text.strip():
         if node is None or isinstance(node, Scalar):
             report.add(
@@ -68,7 +70,8 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
                 "name is missing or empty; it is required.",
                 line=line,
                 field="name",
-                hint=f"Add 'name: {directory or 'my-skill'}'.",
+                hint=f"Add 'name: {folder or 'my-skill'}'.",
+                fatal=folder is None,
             )
         else:
             report.add(
@@ -77,14 +80,25 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
                 line=line,
                 field="name",
                 hint="Write one word.",
+                fatal=folder is None,
             )
-        return Named(_folder_name(directory))
+        return Named(folder)
     name = unicodedata.normalize("NFKC", node.text).strip()
     if report.profile.naming == "namespaced":
         return _namespaced(name, report, line)
     for code, message, hint in _violations(name, directory, ascii_only=report.profile.ascii_names):
         report.add(code, message, line=line, field="name", hint=hint)
-    return Named(usable_label(name) or _folder_name(directory))
+    label = usable_label(name) or folder
+    if label is None:
+        report.add(
+            "name-unsafe",
+            f"name {name[:80]!r} cannot be shown or called by, and there is no folder to take a name from.",
+            line=line,
+            field="name",
+            hint="Give it a name of at most 64 visible characters.",
+            fatal=True,
+        )
+    return Named(label)
 
 
 def _namespaced(name: str, report: Report, line: int | None) -> Named:

@@ -7,6 +7,8 @@ is used when PyYAML was built with it.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +37,7 @@ _CORE = "tag:yaml.org,2002:"
 _CORE_TAGS = frozenset(_CORE + t for t in ("str", "int", "float", "bool", "null", "map", "seq")) | {"!"}
 _FRAME = (DocumentEndEvent, StreamStartEvent, StreamEndEvent)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _RESOLVERS: dict[Any, list[tuple[str, Any]]] = yaml.SafeLoader.yaml_implicit_resolvers
@@ -45,23 +48,26 @@ class YamlProblem(Exception):  # noqa: N818 - not an error of the package: it ne
 
     Attributes:
         code: ``"yaml-invalid"``, ``"yaml-unsafe"`` or ``"yaml-too-complex"``.
-        line: 0-based line in the block, where there is one.
+        at: Where in the block, in characters from its start, where that is known.
     """
 
-    def __init__(self, code: str, message: str, line: int | None = None) -> None:
+    def __init__(self, code: str, message: str, at: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.line = line
+        self.at = at
 
 
 @dataclass(slots=True)
 class Scalar:
-    """A scalar as it is written; ``quoted`` when it has quotes, is a block, or carries an explicit tag."""
+    """A scalar as it is written; ``quoted`` when it has quotes, is a block, or carries an explicit tag.
+
+    Places are offsets, not lines: YAML breaks lines at U+0085, U+2028 and U+2029 too, where no editor does.
+    """
 
     text: str
-    line: int = 0
+    at: int = 0
     quoted: bool = False
-    end: tuple[int, int] = (0, 0)
+    end: int = 0
 
 
 @dataclass(slots=True)
@@ -69,17 +75,28 @@ class Sequence:
     """A list of nodes."""
 
     items: list[Node] = field(default_factory=list)
-    line: int = 0
+    at: int = 0
 
 
 @dataclass(slots=True)
 class Mapping:
-    """Pairs by the source text of their key; of a repeated key the last pair is kept, and it is noted."""
+    """Pairs by the source text of their key; of a repeated key the last pair is kept, and it is noted.
+
+    ``places`` are the offsets of the keys; ``source``, of a root only, is the text that all offsets speak of.
+    """
 
     pairs: dict[str, Node] = field(default_factory=dict)
-    line: int = 0
-    lines: dict[str, int] = field(default_factory=dict)
+    at: int = 0
+    places: dict[str, int] = field(default_factory=dict)
     repeated: list[tuple[str, int]] = field(default_factory=list)
+    source: str = ""
+    breaks: list[int] | None = None
+
+    def line(self, at: int) -> int:
+        """Return the 0-based line of an offset; of a root only."""
+        if self.breaks is None:  # one file may have thousands of findings
+            self.breaks = [i for i, char in enumerate(self.source) if char == "\n"]
+        return bisect_left(self.breaks, at)
 
 
 Node = Scalar | Sequence | Mapping
@@ -98,14 +115,19 @@ def compose(text: str) -> Node | None:
         YamlProblem: Not YAML, or not YAML we are willing to read.
     """
     try:
-        return _Composer(_events(text)).document()
+        root = _Composer(_events(text)).document()
     except yaml.YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-        column = f" at column {mark.column + 1}" if mark is not None else ""
-        raise YamlProblem("yaml-invalid", f"{what}{column}", mark.line if mark is not None else None) from None
+        if mark is None:
+            raise YamlProblem("yaml-invalid", what) from None
+        column = mark.index - text.rfind("\n", 0, mark.index)
+        raise YamlProblem("yaml-invalid", f"{what} at column {column}", mark.index) from None
     except (ValueError, RecursionError) as error:
         raise YamlProblem("yaml-invalid", str(error) or type(error).__name__) from None
+    if isinstance(root, Mapping):
+        root.source = text
+    return root
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -134,36 +156,37 @@ class _Composer:
             if kind is DocumentStartEvent:
                 documents += 1
                 if documents > 1:
-                    raise YamlProblem("yaml-invalid", "more than one YAML document", event.start_mark.line)
+                    raise YamlProblem("yaml-invalid", "more than one YAML document", event.start_mark.index)
                 if event.tags:
-                    raise YamlProblem("yaml-unsafe", "a %TAG directive is not allowed", event.start_mark.line)
+                    raise YamlProblem("yaml-unsafe", "a %TAG directive is not allowed", event.start_mark.index)
             elif kind not in _FRAME:
                 root, _ = self._node(event, 1)
         return None if isinstance(root, Scalar) and is_null(root) else root
 
     def _node(self, event: Any, depth: int) -> tuple[Node, int]:
         """Return the node that starts with ``event`` and how many levels it is deep."""
-        kind, line = type(event), event.start_mark.line
+        kind, at = type(event), event.start_mark.index
         if kind is AliasEvent:
-            return self._alias(event.anchor, depth, line)
+            return self._alias(event.anchor, depth, at)
         nodes, text = self._nodes, self._text
-        self._count(1, 0, depth, line)
+        self._count(1, 0, depth, at)
         tag = event.tag
         if tag is not None and tag not in _CORE_TAGS:
-            raise YamlProblem("yaml-unsafe", f"the tag {tag.removeprefix(_CORE)!r} is not allowed", line)
+            raise YamlProblem("yaml-unsafe", f"the tag {tag.removeprefix(_CORE)[:80]!r} is not allowed", at)
         anchor = event.anchor
         if anchor is not None:
             self._anchors[anchor] = None
         height = 1
         node: Node
         if kind is ScalarEvent:
-            self._count(0, len(event.value), depth, line)
-            mark = event.end_mark
-            node = Scalar(event.value, line, bool(event.style) or tag is not None, (mark.line, mark.column))
+            self._count(0, len(event.value), depth, at)
+            if _SURROGATE.search(event.value):  # libyaml refuses such an escape, the Python scanner does not
+                raise YamlProblem("yaml-invalid", "an escape stands for half a character", at)
+            node = Scalar(event.value, at, bool(event.style) or tag is not None, event.end_mark.index)
         elif kind is SequenceStartEvent:
-            node, height = self._sequence(line, depth)
+            node, height = self._sequence(at, depth)
         else:
-            node, height = self._mapping(line, depth)
+            node, height = self._mapping(at, depth)
         if anchor is not None:
             self._anchors[anchor] = (node, self._nodes - nodes, self._text - text, height)
         return node, height
@@ -171,8 +194,8 @@ class _Composer:
     def _next(self) -> Any:
         return next(self._events)
 
-    def _sequence(self, line: int, depth: int) -> tuple[Sequence, int]:
-        node = Sequence(line=line)
+    def _sequence(self, at: int, depth: int) -> tuple[Sequence, int]:
+        node = Sequence(at=at)
         height = 1
         while type(event := self._next()) is not SequenceEndEvent:
             item, below = self._node(event, depth + 1)
@@ -180,39 +203,39 @@ class _Composer:
             height = max(height, below + 1)
         return node, height
 
-    def _mapping(self, line: int, depth: int) -> tuple[Mapping, int]:
-        node = Mapping(line=line)
+    def _mapping(self, at: int, depth: int) -> tuple[Mapping, int]:
+        node = Mapping(at=at)
         height = 1
         while type(event := self._next()) is not MappingEndEvent:
             key, _ = self._node(event, depth + 1)
             if not isinstance(key, Scalar):
-                raise YamlProblem("yaml-invalid", "a key is a list or a mapping; keys are plain text", key.line)
+                raise YamlProblem("yaml-invalid", "a key is a list or a mapping; keys are plain text", key.at)
             value, below = self._node(self._next(), depth + 1)
             if key.text in node.pairs:
-                node.repeated.append((key.text, event.start_mark.line))
+                node.repeated.append((key.text, event.start_mark.index))
             node.pairs[key.text] = value
-            node.lines[key.text] = event.start_mark.line
+            node.places[key.text] = event.start_mark.index
             height = max(height, below + 1)
         return node, height
 
-    def _alias(self, anchor: str, depth: int, line: int) -> tuple[Node, int]:
+    def _alias(self, anchor: str, depth: int, at: int) -> tuple[Node, int]:
         if anchor not in self._anchors:
-            raise YamlProblem("yaml-invalid", f"the alias {anchor!r} names nothing", line)
+            raise YamlProblem("yaml-invalid", f"the alias {anchor[:80]!r} names nothing", at)
         known = self._anchors[anchor]
         if known is None:
-            raise YamlProblem("yaml-unsafe", f"the alias {anchor!r} contains itself", line)
+            raise YamlProblem("yaml-unsafe", f"the alias {anchor[:80]!r} contains itself", at)
         node, nodes, text, height = known
-        self._count(nodes, text, depth + height - 1, line)
+        self._count(nodes, text, depth + height - 1, at)
         return node, height
 
-    def _count(self, nodes: int, text: int, depth: int, line: int) -> None:
+    def _count(self, nodes: int, text: int, depth: int, at: int) -> None:
         self._nodes += nodes
         self._text += text
         if self._nodes > _MAX_NODES or self._text > _MAX_TEXT or depth > _MAX_DEPTH:
             raise YamlProblem(
                 "yaml-too-complex",
                 f"more than {_MAX_NODES} values, {_MAX_TEXT} characters or {_MAX_DEPTH} levels with aliases expanded",
-                line,
+                at,
             )
 
 

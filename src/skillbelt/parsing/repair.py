@@ -17,6 +17,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe
 _PAIR = re.compile(r"^(?P<indent> *)(?P<key>[^\s:#'\"\[{&*!|>%@`-][^:]*|-?[^\s:#]+):(?:[ ]+(?P<value>.*))?$")
 _BLOCK = re.compile(r"^[|>][-+0-9]{0,2}\s*(?:#.*)?$")
 _FIELD = re.compile(r"^(name|description):[ \t]*(.*)$")
+_MAX_LINES = 1000
+"""Each line may be parsed on its own; the longest real frontmatter has 171."""
 _BRACKETS = {"[": "]", "{": "}"}
 
 
@@ -27,6 +29,8 @@ def repair(text: str) -> Node | None:
         YamlProblem: It is still not YAML.
     """
     lines = _clean(text).split("\n")
+    if len(lines) > _MAX_LINES:
+        raise YamlProblem("yaml-invalid", f"more than {_MAX_LINES} lines are not repaired")
     out: list[str] = []
     i = 0
     while i < len(lines):
@@ -43,15 +47,19 @@ def repair(text: str) -> Node | None:
         else:
             prose = " ".join([value, *(line.strip() for line in chunk[1:] if line.strip())])
             out.append(f"{pair['indent']}{pair['key']}: {_quote(prose)}")
+            out.extend([""] * (len(chunk) - 1))  # so that what follows keeps its line
         i = stop
     return compose("\n".join(out))
 
 
 def salvage(text: str) -> Mapping | None:
     """Return ``name`` and ``description`` read by lines, ``None`` when there is no description to read."""
-    lines = _clean(text).split("\n")
-    found = Mapping()
+    source = _clean(text)
+    lines = source.split("\n")
+    found = Mapping(source=source)
+    after = 0
     for i, line in enumerate(lines):
+        at, after = after, after + len(line) + 1
         field = _FIELD.match(line)
         if field is None or field[1] in found.pairs:
             continue
@@ -64,8 +72,8 @@ def salvage(text: str) -> Mapping | None:
         else:
             continue
         if words:
-            found.pairs[field[1]] = Scalar(words, i, quoted=True)
-            found.lines[field[1]] = i
+            found.pairs[field[1]] = Scalar(words, at, quoted=True)
+            found.places[field[1]] = at
     return found if "description" in found.pairs else None
 
 
@@ -90,11 +98,12 @@ def _extent(lines: list[str], start: int, indent: int) -> int:
 
 
 def _parses(chunk: list[str]) -> bool:
+    """Whether some lines are one pair as they stand; what is valid but refused is left for the refusal."""
     indent = len(chunk[0]) - len(chunk[0].lstrip(" "))
     try:
         root = compose("\n".join(line[indent:] if line[:indent].isspace() else line for line in chunk))
-    except YamlProblem:
-        return False
+    except YamlProblem as problem:
+        return problem.code != "yaml-invalid"
     return isinstance(root, Mapping) and len(root.pairs) == 1
 
 
@@ -109,12 +118,12 @@ def _quote(prose: str) -> str:
 
 
 def _unquote(prose: str) -> str:
-    r"""Drop one pair of quotes round the whole, or one that is never closed; undo ``\'``."""
+    r"""Drop one pair of quotes round the whole, also round an apostrophe, or one never closed; undo ``\'``."""
     mark = prose[:1]
     if mark in ("'", '"'):
         inner = prose[1:].replace(f"\\{mark}", "")
         if inner.endswith(mark) and mark not in inner[:-1]:
             prose = prose[1:-1]
         elif inner.count(mark) % 2 == 0:
-            prose = prose[1:]
+            prose = prose[1:-1] if inner.endswith(mark) else prose[1:]
     return prose.replace("\\'", "'")

@@ -68,7 +68,7 @@ class _LocalChatModel(BaseChatModel):
 
         Args:
             tools: Anything LangChain accepts as a tool.
-            tool_choice: Recorded by nobody and followed by nobody: there is no model to force.
+            tool_choice: Accepted and not followed: there is no model to force.
             **kwargs: Passed on; ``parallel_tool_calls=False`` is honoured by the rules.
         """
         converted = [convert_to_openai_tool(tool) for tool in tools]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -160,42 +161,44 @@ def _read(talk: Conversation, skill: OpenSkill) -> list[_Call]:
 def _wanted(skill: OpenSkill, question: str) -> list[str]:
     """Return the text files to read: mentioned in the body, listed, and close to the question."""
     focus = _focus(skill, question)
-    mentioned = list(_mentioned(skill))
-    scores = {path: overlap(focus, f"{sentence} {PurePosixPath(path).stem}") for path, sentence in mentioned}
-    fitting = sorted((p for p in scores if scores[p]), key=lambda p: -scores[p])[:_FILES]
-    if fitting:
-        return [path for path in scores if path in fitting]
-    return [path for path in scores if path.startswith(("references/", "reference/"))][:1]
+    mentioned = _mentioned(skill)
+    scores = {p: overlap(focus, said) + 2 * overlap(focus, PurePosixPath(p).stem) for p, said in mentioned}
+    references = [path for path in scores if path.startswith(("references/", "reference/"))]
+    fitting = sorted((p for p in scores if scores[p]), key=lambda p: (-scores[p], p not in references))[:_FILES]
+    return [path for path in scores if path in fitting] or references[:1]
 
 
 def _focus(skill: OpenSkill, question: str) -> set[str]:
     """Return what the question asks beyond the subject: in a PDF skill «pdf» is on every line."""
     telling = _telling(question)
-    return telling - keywords(skill.name).keys() or telling
+    words = list(keywords(question).values())
+    compounds = {stem(one + other) for one, other in pairwise(words)}  # «roll back» asks for rollback.md
+    return (telling - keywords(skill.name).keys() or telling) | compounds
 
 
 def _mentioned(skill: OpenSkill) -> Iterator[tuple[str, str]]:
     """Yield the listed text files that the body mentions, with the sentence, in order of mention."""
     body, found = skill.body, []
-    for path in sorted(skill.files, key=len, reverse=True):  # the longest first: it claims its mention
-        if PurePosixPath(path).suffix.lower() not in _TEXT_SUFFIXES:
-            continue
+    for path in sorted(skill.files, key=len, reverse=True):  # the longest first: it claims its mentions
         base = PurePosixPath(path).name
         unique = sum(PurePosixPath(other).name == base for other in skill.files) == 1
         for spelling in (path, base) if unique else (path,):
-            mention = re.search(rf"(?<![\w-]){re.escape(spelling)}(?![\w-])", body)
+            pattern = re.compile(rf"(?<![\w-]){re.escape(spelling)}(?![\w-])")
+            mention = pattern.search(body)
             if mention:
-                found.append((mention.start(), path, _sentence(body, mention.start(), mention.end())))
-                body = re.sub(rf"(?<![\w-]){re.escape(spelling)}(?![\w-])", "\0" * len(spelling), body)
+                found.append((mention.start(), path))
+                body = pattern.sub("\0" * len(spelling), body)
                 break
-    yield from ((path, sentence) for _, path, sentence in sorted(found))
+    for start, path in sorted(found):
+        if PurePosixPath(path).suffix.lower() in _TEXT_SUFFIXES:
+            yield path, _sentence(body, start)
 
 
-def _sentence(body: str, start: int, end: int) -> str:
-    """Return the sentence around a mention, without the mention and within its line."""
-    before = re.split(r"[.!?]\s+|\n", body[:start])[-1]
-    after = re.split(r"[.!?](?:\s+|\Z)|\n", body[end:])[0]
-    return f"{before} {after}".replace("\0", "")
+def _sentence(body: str, at: int) -> str:
+    """Return the sentence around a mention, within its line; names of files, masked in ``body``, say nothing."""
+    before = re.split(r"[.!?]\s+|\n", body[:at])[-1]
+    after = re.split(r"[.!?](?:\s+|\Z)|\n", body[at:])[0]
+    return f"{before}{after}".replace("\0", " ")
 
 
 _TEXT_SUFFIXES = frozenset(
@@ -236,7 +239,8 @@ def _quotes(talk: Conversation, skill: OpenSkill) -> list[str]:
     for path in dict.fromkeys([*_wanted(skill, talk.question), *asked]):
         text = talk.files.get((skill.name, path))
         if text is not None:
-            quoted = best_lines(text, focus, limit=_FILE_LINES) or first_lines(text, limit=2)
+            prose = PurePosixPath(path).suffix.lower() in (".md", ".mdx", ".rst", ".txt")
+            quoted = best_lines(text, focus, limit=_FILE_LINES, prose=prose) or first_lines(text, limit=2, prose=prose)
             lines += ["", f"From {path}:", *quoted]
     return lines
 
