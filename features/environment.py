@@ -14,6 +14,8 @@ def before_scenario(context, scenario):
 
 
 def after_scenario(context, scenario):
+    if os.getuid() == 0:
+        os.seteuid(0)
     for path, folders, _ in os.walk(context.folder):
         for folder in folders:
             below = Path(path, folder)

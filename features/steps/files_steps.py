@@ -60,10 +60,10 @@ def step_file(context, path):
     put(context, path, context.text + "\n")
 
 
-@given('the file "{path:Q}" of the text "{content:Q}"')
-@when('the file "{path:Q}" is given the text "{content:Q}"')
+@given('the file "{path:Q}" of the text "{content:Any}"')
+@when('the file "{path:Q}" is given the text "{content:Any}"')
 def step_short_file(context, path, content):
-    put(context, path, unescaped(content))
+    put(context, unescaped(path).decode("utf-8"), unescaped(content))
 
 
 @given('the file "{path:Q}" of {size:d} bytes')
@@ -91,13 +91,9 @@ def step_pipe(context, path):
 
 @given('"{path:Q}" may not be read by this user')
 def step_forbidden(context, path):
-    target = context.folder / path
-    mode = target.stat().st_mode
-    target.chmod(0)
-    context.add_cleanup(target.chmod, mode)
+    (context.folder / path).chmod(0)
     if os.geteuid() == 0:  # root reads everything: be somebody else until the scenario is over
         os.seteuid(65534)
-        context.add_cleanup(os.seteuid, 0)
 
 
 @when('the skill "{name:Q}" in "{folder:Q}" is changed to say "{description:Q}"')

@@ -25,6 +25,11 @@ def _quoted(word):
     return word
 
 
+@with_pattern(".*")
+def _anything(word):
+    return word
+
+
 @with_pattern("langchain|llama-index")
 def _framework(word):
     return word
@@ -40,7 +45,7 @@ def _error(word):
     return getattr(skillbelt, word, None) or getattr(builtins, word)
 
 
-register_type(Profile=_profile, Q=_quoted, Framework=_framework, Severity=_severity, Error=_error)
+register_type(Profile=_profile, Q=_quoted, Any=_anything, Framework=_framework, Severity=_severity, Error=_error)
 
 
 def words(text):
@@ -122,4 +127,6 @@ def watching():
 
 
 def _bytes_read():
+    if os.geteuid() != os.getuid():
+        return 0  # the system does not tell a process that poses as somebody else
     return int(Path("/proc/self/io").read_bytes().split()[1])

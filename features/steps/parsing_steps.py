@@ -18,7 +18,7 @@ def step_text(context):
     context.data = (context.text + "\n").encode("utf-8")
 
 
-@given('a SKILL.md of the bytes "{escaped}"')
+@given('a SKILL.md of the bytes "{escaped:Any}"')
 def step_bytes(context, escaped):
     context.data = unescaped(escaped)
 
@@ -31,12 +31,6 @@ def step_yaml_name(context, name):
 @given('a SKILL.md of the name "{name:Q}"')
 def step_name(context, name):
     context.data = f"---\nname: {name}\ndescription: Sorts mail.\n---\nBegin.\n".encode()
-
-
-@given('a SKILL.md with the line "{line}"')
-def step_line(context, line):
-    # {ns} would be noise in the scenarios: the name suits every profile that is asked for.
-    context.extra_line = line
 
 
 @given('a SKILL.md whose {field:w} is {count:d} times "{char:Q}"')

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from skillbelt.errors import CollisionError, InvalidSkillError, SkillNotFoundError, SourceError, did_you_mean
-from skillbelt.limits import MIB
+from skillbelt.limits import MIB, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources.base import Problems, ResourceSource, Troubled, Versioned, Versions
-from skillbelt.sources.paths import shown
+from skillbelt.sources.paths import shown, split_path
 
 __all__ = ["filtered", "merge", "namespaced", "problems_of", "versions_of"]
 
@@ -42,9 +43,12 @@ def merge(
         A source. Of no sources, an empty one.
 
     Raises:
+        SourceError: An option has another value.
         CollisionError: From :meth:`list`, with ``on_collision="error"``.
         InvalidSkillError: From :meth:`list`, with ``broken="raise"``.
     """
+    if on_collision not in ("first", "error") or broken not in ("hide", "raise"):
+        raise SourceError("merge() takes on_collision='first' or 'error', and broken='hide' or 'raise'.")
     return _Merged(tuple(s for s in sources if s is not None), on_collision, broken)
 
 
@@ -166,8 +170,19 @@ class _Namespaced(_Wrapper):
     def _inner(self, name: str) -> str:
         prefix, slash, short = name.partition("/") if isinstance(name, str) else ("", "", "")
         if not slash or name_key(prefix) != name_key(self.namespace):
-            raise SkillNotFoundError(f"There is no skill {shown(str(name))} in the namespace {self.namespace!r}.")
+            raise self._missing(name)
         return short
+
+    def _missing(self, name: str) -> SkillNotFoundError:
+        known = [summary.name for summary in self.list()]
+        return SkillNotFoundError(f"There is no skill {shown(str(name))}. {did_you_mean(str(name), known)}")
+
+    def _asked(self, name: str, question: Callable[[str], _T]) -> _T:
+        try:
+            return question(self._inner(name))
+        except SkillNotFoundError:
+            # The wrapped source's message knows and suggests names without the namespace.
+            raise self._missing(name) from None
 
     def _summary(self, summary: SkillSummary) -> SkillSummary:
         return summary.model_copy(update={"name": f"{self.namespace}/{summary.name}", "namespace": self.namespace})
@@ -176,16 +191,16 @@ class _Namespaced(_Wrapper):
         return tuple(sorted((self._summary(s) for s in self.source.list()), key=lambda s: s.name))
 
     def lookup(self, name: str) -> SkillSummary:
-        return self._summary(self.source.lookup(self._inner(name)))
+        return self._summary(self._asked(name, self.source.lookup))
 
     def load(self, name: str) -> Skill:
-        return self.source.load(self._inner(name)).model_copy(update={"namespace": self.namespace})
+        return self._asked(name, self.source.load).model_copy(update={"namespace": self.namespace})
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
-        return self.source.resources(self._inner(name))
+        return self._asked(name, self.source.resources)
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
-        return self.source.read(self._inner(name), path, offset=offset, max_bytes=max_bytes)
+        return self._asked(name, lambda own: self.source.read(own, path, offset=offset, max_bytes=max_bytes))
 
     def problems(self) -> Problems:
         return {f"{name_key(self.namespace)}/{key}": found for key, found in problems_of(self.source).items()}
@@ -194,119 +209,134 @@ class _Namespaced(_Wrapper):
         return {f"{name_key(self.namespace)}/{key}": found for key, found in versions_of(self.source).items()}
 
 
-_Shadowed = tuple[SkillSummary, SkillSummary | None]
-"""A skill that gave way, and the winner; ``None`` is a broken one."""
+class _Union(NamedTuple):
+    """What a merge holds: winners by key with their sources, skills that gave way (to ``None``: a broken one)."""
+
+    winners: dict[str, tuple[SkillSummary, ResourceSource]]
+    shadowed: Sequence[tuple[SkillSummary, SkillSummary | None]]
+    blocked: Problems
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Merged:
     sources: tuple[ResourceSource, ...]
     on_collision: Literal["first", "error"]
     broken: Literal["hide", "raise"]
+    _last: _Union | None = field(default=None, init=False, repr=False)  # replaced as a whole, as a scan is
 
     def list(self) -> Sequence[SkillSummary]:
         """Return the union, sorted by name."""
-        return tuple(sorted(self._union()[0].values(), key=lambda summary: summary.name))
+        union = self._union()
+        for loser, winner in union.shadowed:
+            if winner is None and self.broken == "raise":
+                raise InvalidSkillError(
+                    f"Skill {shown(loser.name)} is broken in the source that wins; mend or remove it there.",
+                    union.blocked[name_key(loser.name)],
+                )
+            if winner is not None and self.on_collision == "error":
+                raise CollisionError(
+                    f"Two sources hold the skill {shown(loser.name)}: {winner.source} and {loser.source}; "
+                    "rename one, or merge with on_collision='first'."
+                )
+        return tuple(sorted((summary for summary, _ in union.winners.values()), key=lambda summary: summary.name))
 
-    def _union(self) -> tuple[dict[str, SkillSummary], Sequence[_Shadowed]]:
-        """Return the winners by key, and the skills they shadow."""
-        winners: dict[str, SkillSummary] = {}
-        shadowed: deque[_Shadowed] = deque()  # inside this class, list is a method
+    def _union(self) -> _Union:
+        winners: dict[str, tuple[SkillSummary, ResourceSource]] = {}
+        shadowed: deque[tuple[SkillSummary, SkillSummary | None]] = deque()  # inside this class, list is a method
         blocked: dict[str, tuple[Diagnostic, ...]] = {}
         for source in self.sources:
             for summary in source.list():
                 key = name_key(_checked(summary).name)
                 if key in blocked:
-                    if self.broken == "raise":
-                        raise InvalidSkillError(
-                            f"Skill {shown(summary.name)} is broken in the source that wins; mend or remove it there.",
-                            blocked[key],
-                        )
                     shadowed.append((summary, None))
                 elif key in winners:
-                    if self.on_collision == "error":
-                        raise CollisionError(
-                            f"Two sources hold the skill {shown(summary.name)}: {winners[key].source} and "
-                            f"{summary.source}; rename one, or merge with on_collision='first'."
-                        )
-                    shadowed.append((summary, winners[key]))
+                    shadowed.append((summary, winners[key][0]))
                 else:
-                    winners[key] = summary
+                    winners[key] = summary, source
             for key, found in problems_of(source).items():
                 if key not in winners:
                     blocked.setdefault(key, found)
-        return winners, tuple(shadowed)
+        self._last = _Union(winners, tuple(shadowed), blocked)
+        return self._last
 
-    def _owner(self, name: str) -> tuple[ResourceSource, str]:
-        """Return the first source that holds a name, broken or not, and the name to ask it for (S3-51 to S3-53)."""
+    def _ask(self, name: str, question: Callable[[ResourceSource, str], _T]) -> _T:
+        """Return the answer of the first source that holds a name, broken or not (S3-51 to S3-53).
+
+        The question itself finds the owner, so that one read opens a SKILL.md once, however deep merges nest (S3-45).
+        """
         if not isinstance(name, str) or not name.strip():
             raise SkillNotFoundError("A skill name must not be empty; give one of the names in the catalog.")
         for source in self.sources:
-            try:
-                source.lookup(name)
-            except SkillNotFoundError:
-                continue
-            return source, name
-        short, at, label = name.rpartition("@")
-        if at:
+            with suppress(SkillNotFoundError):
+                return question(source, name)
+        if "@" in name:
             for source in self.sources:
-                if any(s.source == label and name_key(s.name) == name_key(short) for s in source.list()):
-                    return source, short
-        known = [summary.name for summary in self.list()]
-        raise SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, known)}")
+                for summary in source.list():
+                    if name_key(f"{summary.name}@{summary.source}") == name_key(name):
+                        return question(source, summary.name)
+        known = [summary.name for summary, _ in self._union().winners.values()]
+        raise SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, sorted(known))}")
 
     def lookup(self, name: str) -> SkillSummary:
         """Return level 1 from the winner."""
-        source, own = self._owner(name)
-        return _checked(source.lookup(own))
+        return self._ask(name, lambda source, own: _answers(_checked(source.lookup(own)), own))
 
     def load(self, name: str) -> Skill:
         """Return the winner's skill."""
-        source, own = self._owner(name)
-        skill: Any = source.load(own)
-        if not isinstance(skill, Skill):
-            raise InvalidSkillError(f"A source gave {type(skill).__name__} instead of the skill {shown(name)}.")
-        if name_key(skill.name) not in (name_key(own), name_key(own.rpartition("@")[0])):
-            raise InvalidSkillError(f"A source gave the skill {shown(skill.name)} when asked for {shown(name)}.")
-        return skill
+        return self._ask(name, lambda source, own: _answers(_is(Skill, source.load(own)), own))
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         """Return the files of the winner."""
-        source, own = self._owner(name)
-        return source.resources(own)
+        return self._ask(name, lambda source, own: source.resources(own))
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
         """Return a file of the winner, never of a lower copy."""
-        source, own = self._owner(name)
-        return source.read(own, path, offset=offset, max_bytes=max_bytes)
+        split_path(path)  # before any source is asked (S3-57)
+        check_bytes("max_bytes", max_bytes)
+        return self._ask(
+            name, lambda source, own: _is(Resource, source.read(own, path, offset=offset, max_bytes=max_bytes))
+        )
 
     def diagnostics(self) -> Sequence[Diagnostic]:
         """Return those of all sources, and one for each shadowed skill."""
+        union = self._last or self._union()
         found = [d for source in self.sources for d in source.diagnostics()]
-        return (*found, *(_shadow(loser, winner) for loser, winner in self._union()[1]))
+        return (*found, *(_shadow(loser, winner) for loser, winner in union.shadowed))
 
     def problems(self) -> Problems:
         """Return the broken names that no higher source holds a usable skill for."""
-        winners, _ = self._union()
-        found: dict[str, tuple[Diagnostic, ...]] = {}
-        for source in self.sources:
-            for key, diagnostics in problems_of(source).items():
-                if key not in winners:
-                    found.setdefault(key, diagnostics)
-        return found
+        return (self._last or self._union()).blocked
 
     def versions(self) -> Versions:
         """Return those of the winners."""
-        return {key: v for source in reversed(self.sources) for key, v in versions_of(source).items()}
+        winners = (self._last or self._union()).winners
+        known = {id(source): versions_of(source) for source in self.sources}
+        return {key: known[id(source)][key] for key, (_, source) in winners.items() if key in known[id(source)]}
+
+
+def _is(kind: type[_T], answer: Any) -> _T:
+    """Return what a source gave, if it is of the kind it promised (S3-44, S3-55)."""
+    if not isinstance(answer, kind):
+        raise InvalidSkillError(f"A source gave {type(answer).__name__} instead of a {kind.__name__}.")
+    return answer
+
+
+_Named = TypeVar("_Named", SkillSummary, Skill)
+
+
+def _answers(answer: _Named, name: str) -> _Named:
+    """Return what a source gave, if it is the skill it was asked for; a shadowed one has its place after ``@``."""
+    if name_key(answer.name) not in (name_key(name), name_key(name.rpartition("@")[0])):
+        raise InvalidSkillError(f"A source gave the skill {shown(answer.name)} when asked for {shown(name)}.")
+    return answer
 
 
 def _checked(summary: Any) -> SkillSummary:
     """Return what a source calls a summary, if it is one (S3-55)."""
-    if not isinstance(summary, SkillSummary) or not summary.name.strip() or not summary.description.strip():
-        raise InvalidSkillError(
-            f"A source gave {type(summary).__name__} without a name and a description as a summary."
-        )
-    return summary
+    known = _is(SkillSummary, summary)
+    if not known.name.strip() or not known.description.strip():
+        raise InvalidSkillError("A source gave a SkillSummary without a name or without a description.")
+    return known
 
 
 def _shadow(loser: SkillSummary, winner: SkillSummary | None) -> Diagnostic:

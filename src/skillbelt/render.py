@@ -132,7 +132,7 @@ class Renderer:
         Args:
             summaries: In the order to show.
             budget: ``None`` shows everything.
-            pinned: Names that are left out last.
+            pinned: Names that are left out last, the first of them last of all.
         """
         count = budget.count if budget else estimate_tokens
         if not summaries:
@@ -153,8 +153,8 @@ class Renderer:
 
     def _names_only(self, summaries: Sequence[SkillSummary], budget: TokenBudget, pinned: Sequence[str]) -> Catalog:
         """Return as many names as fit; when not even one fits, a block that says so."""
-        first = set(pinned)
-        order = sorted(summaries, key=lambda s: s.name not in first)
+        rank = {name: place for place, name in enumerate(dict.fromkeys(pinned))}
+        order = sorted(summaries, key=lambda s: rank.get(s.name, len(rank)))
         low, high = 0, len(order)
         while low < high:
             middle = (low + high + 1) // 2
@@ -223,7 +223,7 @@ class Renderer:
             len(skill.instructions.encode("utf-8", "replace")),
             read_on=f"Read on: read_skill_resource with path SKILL.md and offset={after}.",
         )
-        return f"{head}{_neutral(_substitute(part, folder, arguments))}\n\n{marker}{tail}", True
+        return f"{head}{_neutral(_fill(part.lstrip(), folder, arguments)[0])}\n\n{marker}{tail}", True
 
     def folder(self, folder: str | None) -> str:
         """Return the line that says where the skill lies."""
@@ -298,19 +298,23 @@ def _neutral(text: str) -> str:
 
 
 def _substitute(body: str, folder: str | None, arguments: str | None) -> str:
-    """Trim a body, normalise its line ends and fill its placeholders once, literally (conflict C11)."""
-    body = body.replace("\r\n", "\n").replace("\r", "\n").strip()
+    """Trim a body, fill its placeholders, and add arguments it has no place for (conflict C11)."""
+    text, used = _fill(body.strip(), folder, arguments)
+    return text if arguments is None or used else f"{text}\n\nArguments: {arguments}"
+
+
+def _fill(body: str, folder: str | None, arguments: str | None) -> tuple[str, bool]:
+    """Normalise line ends and fill placeholders once, literally; also return whether ``$ARGUMENTS`` was one."""
+    values = {"$ARGUMENTS": arguments}
     used = False
 
     def value(match: re.Match[str]) -> str:
         nonlocal used
-        if match[0] == "$ARGUMENTS":
-            used = True
-            return match[0] if arguments is None else arguments
-        return match[0] if folder is None else folder
+        used = used or match[0] in values
+        filled = values.get(match[0], folder)
+        return match[0] if filled is None else filled
 
-    body = _PLACEHOLDER.sub(value, body)
-    return body if arguments is None or used else f"{body}\n\nArguments: {arguments}"
+    return _PLACEHOLDER.sub(value, body.replace("\r\n", "\n").replace("\r", "\n")), used
 
 
 def _fit(text: str, size: int) -> int:

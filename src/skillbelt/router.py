@@ -48,7 +48,7 @@ from skillbelt.render import Renderer, TokenBudget, fill_slot
 from skillbelt.search import LexicalSearcher, Searcher
 from skillbelt.shelf import Names, Shelf, Snapshot, View, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
-from skillbelt.sources.paths import shown
+from skillbelt.sources.paths import portable, shown
 
 __all__ = ["SkillRouter"]
 
@@ -221,7 +221,7 @@ class SkillRouter:
         with self._failures(name, path):
             own = self._resolve(name)
             try:
-                resource = self._shelf.source.read(own, _portable(path), offset=offset, max_bytes=max_bytes)
+                resource = self._shelf.source.read(own, portable(path), offset=offset, max_bytes=max_bytes)
             except (ResourceNotFoundError, ResourcePathError) as error:
                 paths = [info.path for info in self._shelf.source.resources(own)]
                 raise type(error)(f"{error} {did_you_mean(str(path), paths, what='files')}") from error
@@ -374,11 +374,3 @@ class SkillRouter:
     def _emit(self, event: Event) -> None:
         if self._on_event is not None:
             self._on_event(event)
-
-
-def _portable(path: str) -> str:
-    r"""Return a path as models write it, ``.\references\a.md``, in the one form sources take."""
-    if not isinstance(path, str):
-        return path
-    path = path.replace("\\", "/")
-    return path[2:] if path.startswith("./") and len(path) > 2 else path

@@ -133,7 +133,9 @@ def ask(
         list[str] | None,
         typer.Option(metavar="DIR", help="Folder of skills, repeatable; the first wins. Default: the shipped ones."),
     ] = None,
-    framework: Annotated[asking.Framework, typer.Option(help="Whose agent runs.")] = asking.Framework.LANGCHAIN,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose agent: langchain or llama-index.")
+    ] = "langchain",
     model: Annotated[
         str | None,
         typer.Option(metavar="PROVIDER:NAME", help="A real model. Default: built-in offline rules, which are no LLM."),

@@ -50,23 +50,25 @@ class Framework(StrEnum):
 
 
 def ask(
-    question: str, folders: Sequence[str], *, framework: Framework, model: str | None, as_json: bool, verbose: bool
+    question: str, folders: Sequence[str], *, framework: str, model: str | None, as_json: bool, verbose: bool
 ) -> None:
     """Run an agent over some folders of skills and print what happens.
 
     Args:
         question: What the user wants.
         folders: As typed; none stands for the skills that ship with skillbelt.
-        framework: Whose agent.
+        framework: As typed.
         model: ``provider:name``, or ``None`` for the built-in rules.
         as_json: Print one object at the end instead.
         verbose: Show the system prompt as well.
 
     Raises:
-        CommandError: The question, a folder or the model cannot be used, or the run failed.
+        CommandError: The question, a folder, the framework or the model cannot be used, or the run failed.
     """
     if not question.strip():
         raise CommandError('The question is empty; ask something, such as: skillbelt ask "Deploy to staging".')
+    if framework not in list(Framework):
+        raise CommandError(f"There is no framework {framework!r} here; choose {' or '.join(Framework)}.")
     if model is not None:
         split_model(model)
     recorder = Recorder(show=_ignore if as_json else _Printer(verbose=verbose))
@@ -80,9 +82,9 @@ def ask(
         raise CommandError(f"There is no skill for a model in {where}; look why with: skillbelt validate DIR", 1)
     if not as_json:
         _print_head(question, framework, model, catalog)
-    _run(router, question, framework=framework, model=model, recorder=recorder)
+    _run(router, question, framework=Framework(framework), model=model, recorder=recorder)
     if as_json:
-        record = {"question": question, "framework": framework.value, "model": model or "offline"}
+        record = {"question": question, "framework": framework, "model": model or "offline"}
         print_json(
             record | {"offline": model is None} | _record(catalog, recorder) | {"diagnostics": records(diagnostics)}
         )
@@ -119,13 +121,13 @@ def _prepare(framework: Framework, model: str | None) -> tuple[Any, Any]:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def _print_head(question: str, framework: Framework, model: str | None, catalog: Catalog) -> None:
+def _print_head(question: str, framework: str, model: str | None, catalog: Catalog) -> None:
     count, hidden = len(catalog.shown), len(catalog.omitted)
     names = ", ".join(catalog.shown[:5]) + (", …" if count > 5 else "")
     cut = f" ({hidden} more do not fit)" if hidden else ""
     for label, value in {
         "Question": question,
-        "Framework": framework.value,
+        "Framework": framework,
         "Model": model or OFFLINE,
         "Catalog": f"{count} skill{'' if count == 1 else 's'}, about {catalog.tokens} tokens{cut}: {names}",
     }.items():
@@ -197,6 +199,7 @@ def _ignore(step: Step) -> None:
 
 def _record(catalog: Catalog, recorder: Recorder) -> dict[str, Any]:
     steps = recorder.steps
+    read = [(s.name, s.path) for s in steps if isinstance(s, FileRead)]
     return {
         "catalog": {
             "count": len(catalog.shown),
@@ -207,6 +210,6 @@ def _record(catalog: Catalog, recorder: Recorder) -> dict[str, Any]:
         "system_prompt": next((s.system_prompt for s in steps if isinstance(s, RequestSent)), ""),
         "steps": [as_record(step) for step in steps if not isinstance(step, RequestSent | Answered)],
         "skills_loaded": list(dict.fromkeys(s.name for s in steps if isinstance(s, SkillLoaded))),
-        "files_read": list(dict.fromkeys(f"{s.name}/{s.path}" for s in steps if isinstance(s, FileRead))),
+        "files_read": [{"skill": skill, "path": path} for skill, path in dict.fromkeys(read)],
         "answer": next((s.text for s in reversed(steps) if isinstance(s, Answered)), ""),
     }

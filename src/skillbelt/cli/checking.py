@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from skillbelt.cli.console import note, print_diagnostics, print_json, progress, write
-from skillbelt.cli.folders import LIMITS, CommandError, check_folder, is_skill_file
+from skillbelt.cli.folders import LIMITS, CommandError, check_folder, is_file, is_skill_file
 from skillbelt.cli.listing import records
+from skillbelt.errors import SkillFileNotFoundError, SourceError
 from skillbelt.models import Diagnostic
 from skillbelt.parsing import LENIENT, SKILL_FILE, STRICT, Profile
 from skillbelt.sources import DirectorySource, validate_skill
@@ -54,7 +55,7 @@ def validate(paths: Sequence[str], *, lenient: bool, as_json: bool) -> bool:
             _collect(path, findings)
         profile = LENIENT if lenient else STRICT
         for location in bar.track(findings.skills, description="Checking"):
-            findings.skills[location][:0] = validate_skill(location, profile=profile)
+            findings.skills[location][:0] = _check(location, profile)
     valid = not any(d.severity == "error" for d in findings.everything())
     if as_json:
         print_json(_record(findings, profile, valid=valid))
@@ -66,11 +67,23 @@ def validate(paths: Sequence[str], *, lenient: bool, as_json: bool) -> bool:
     return valid
 
 
+def _check(location: str, profile: Profile) -> Sequence[Diagnostic]:
+    """Check one SKILL.md; one that cannot be read must not hide the others."""
+    try:
+        return validate_skill(location, profile=profile)
+    except (SkillFileNotFoundError, SourceError) as error:
+        code = "skill-file-unreadable" if isinstance(error, SourceError) else "skill-file-missing"
+        hint = "Make it readable, under a name in UTF-8."
+        return [Diagnostic(code=code, severity="error", message=str(error), path=location, hint=hint)]
+
+
 def _collect(path: str, findings: _Findings) -> None:
     """Add every SKILL.md at or below ``path``."""
-    if path.strip() and Path(path).is_file():
+    if is_file(path):
         if not is_skill_file(path):
-            raise CommandError(f"{path!r} is not a {SKILL_FILE}; give a skill folder, its {SKILL_FILE} or a folder.")
+            raise CommandError(f"{path!r} is not a {SKILL_FILE}; give one, its folder, or a folder of skills.")
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise CommandError(f"{path!r} cannot be read: permission denied; make it readable or give another.")
         findings.skills.setdefault(os.path.abspath(path), [])  # noqa: PTH100 - resolve would follow links
         return
     source = DirectorySource(check_folder(path), limits=LIMITS)

@@ -17,7 +17,16 @@ from skillbelt.models import Diagnostic
 from skillbelt.parsing import SKILL_FILE
 from skillbelt.router import SkillRouter
 
-__all__ = ["LIMITS", "CommandError", "check_folder", "is_skill_file", "left_out", "open_router", "settle_name"]
+__all__ = [
+    "LIMITS",
+    "CommandError",
+    "check_folder",
+    "is_file",
+    "is_skill_file",
+    "left_out",
+    "open_router",
+    "settle_name",
+]
 
 LIMITS = Limits(entries=100_000, directories=100_000, depth=16)
 """Wider than the library's own: whoever types a folder wants all of it, and there is no option to raise them."""
@@ -63,6 +72,11 @@ def check_folder(path: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CommandError(f"The folder {path!r} cannot be read: {reason}; give another.") from None
+
+
+def is_file(path: str) -> bool:
+    """Whether there is such a file; one that may not be looked at is none."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises where permission is missing
 
 
 def is_skill_file(path: str) -> bool:

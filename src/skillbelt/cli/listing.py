@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from skillbelt.cli.console import block, line, note, print_diagnostics, print_json, table, write
-from skillbelt.cli.folders import is_skill_file, left_out, open_router, settle_name
+from skillbelt.cli.folders import is_file, is_skill_file, left_out, open_router, settle_name
 from skillbelt.models import Diagnostic, ResourceInfo, Skill
 from skillbelt.router import SkillRouter
 
@@ -94,7 +94,7 @@ def show_file(target: str, name: str | None, path: str, *, as_json: bool) -> Non
 
 def _open(target: str, name: str | None) -> tuple[SkillRouter, str]:
     """Return a router over what was typed, a folder or a SKILL.md, and the name that was meant."""
-    folder = str(Path(target).parent) if is_skill_file(target) and Path(target).is_file() else target
+    folder = str(Path(target).parent) if is_skill_file(target) and is_file(target) else target
     router = open_router([folder])
     if name is None:
         # A folder that is itself a skill, and a broken one, says what is wrong instead of being empty.

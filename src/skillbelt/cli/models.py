@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["failure", "langchain_model", "llama_index_model", "split_model"]
 
-_LONGEST = 300
+_LONGEST = 200
 
 
 def split_model(model: str) -> tuple[str, str]:
@@ -130,6 +130,13 @@ def failure(error: Exception, model: str) -> CommandError:
     if status in (401, 403) or "Authentication" in names or re.search("api.?key|credential", said, re.IGNORECASE):
         return CommandError(
             f"{model}: there is no valid key; set the provider's variable, like OPENAI_API_KEY. {said}", 1
+        )
+    if "Unknown model" in said:
+        # LlamaIndex keeps a list of OpenAI's models, though any server may be at the other end.
+        return CommandError(
+            f"{model}: this class knows the models of its provider only; for another server that speaks its protocol "
+            f"use --model openai-like:NAME. {said}",
+            1,
         )
     if "Timeout" in names:
         return CommandError(f"{model}: the provider did not answer in time; try again later. {said}", 1)

@@ -34,6 +34,7 @@ _UNUSABLE = (
     "file-too-large",
     "skill-file-missing",
     "skill-file-type",
+    "skill-file-unreadable",
 )
 _TOLERABLE = (
     "frontmatter-leading-content",
@@ -76,6 +77,7 @@ _NOTED = (
     "depth-limit",
     "scan-limit",
     "resource-name",
+    "resource-unreadable",
     "folder-unreadable",
     "folder-missing",
 )

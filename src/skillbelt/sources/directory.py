@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from skillbelt.errors import (
+    ResourceError,
     ResourceNotFoundError,
     ResourcePathError,
     ResourceTypeError,
@@ -123,30 +124,31 @@ class DirectoryTree:
 
     def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
         """Return what is in a folder."""
-        with self._opened(folder, path, _FOLDER) as fd, os.scandir(fd) as found:
-            return [Entry(entry.name, _entry_kind(entry), entry.inode()) for entry in found]
+        with self._opened(folder, path, _FOLDER) as fd, _io(path or folder or self.label):
+            device = os.fstat(fd).st_dev
+            with os.scandir(fd) as found:
+                return [Entry(entry.name, _entry_kind(entry), _identity(device, entry.inode())) for entry in found]
 
     def kind(self, folder: str, path: str = "") -> Entry:
         """Return what a path leads to, links followed inside their border."""
-        with self._opened(folder, path, _FILE) as fd:
+        with self._opened(folder, path, _FILE) as fd, _io(path or folder or self.label):
             info = os.fstat(fd)
-        name = (path or folder).rpartition("/")[2]
+        name, identity = (path or folder).rpartition("/")[2], _identity(info.st_dev, info.st_ino)
         if stat.S_ISDIR(info.st_mode):
-            return Entry(name, "directory", info.st_ino)
-        return Entry(name, "file" if stat.S_ISREG(info.st_mode) else "other", info.st_ino)
+            return Entry(name, "directory", identity)
+        return Entry(name, "file" if stat.S_ISREG(info.st_mode) else "other", identity)
 
     def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
         """Return at most ``size`` bytes of a regular file."""
         with self._opened(folder, path, _FILE) as fd:
-            info = os.fstat(fd)
+            with _io(path):
+                info = os.fstat(fd)
             if stat.S_ISDIR(info.st_mode):
                 raise ResourceTypeError(f"{shown(path)} is a folder, not a file; name a file in it.")
             if not stat.S_ISREG(info.st_mode):
                 raise ResourceTypeError(f"{shown(path)} is not a regular file.")
-            try:
+            with _io(path):
                 data = _read(fd, offset, min(size, max(0, info.st_size - offset)))
-            except OSError as error:
-                raise SourceError(f"{shown(path)} cannot be read: {error.strerror}.") from error
         return Chunk(data, info.st_size, bool(info.st_mode & 0o111), f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}")
 
     # --- opening ----------------------------------------------------------------------------------------------------
@@ -160,6 +162,8 @@ class DirectoryTree:
             raise SourceError(f"{self.label!r} is not a directory; give the folder that holds the skills.") from None
         except OSError as error:
             raise SourceError(f"The skills folder {self.label!r} cannot be read: {error.strerror}.") from error
+        except ValueError:  # a NUL, or half a character
+            raise SourceError(f"{self.label!r} is not a path; give the folder that holds the skills.") from None
 
     @contextmanager
     def _opened(self, folder: str, path: str, flags: int) -> Iterator[int]:
@@ -246,6 +250,20 @@ def _translated(error: OSError, path: str) -> Exception:
     return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
 
 
+@contextmanager
+def _io(path: str) -> Iterator[None]:
+    """Say a failure of an open descriptor as ours: a broken disk, a share that went away."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{shown(path)} cannot be read: {error.strerror}.") from error
+
+
+def _identity(device: int, inode: int) -> int:
+    """Return what tells a folder from all others; inodes alone repeat across file systems."""
+    return device << 64 | inode
+
+
 def _read(fd: int, offset: int, size: int) -> bytes:
     """Read up to ``size`` bytes in blocks: a limit of a terabyte must not allocate one."""
     blocks: list[bytes] = []
@@ -287,8 +305,10 @@ def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -
     """
     given = os.fspath(path)
     whole = Path(os.path.abspath(given))  # noqa: PTH100 - resolve would follow links
-    folder, file = (whole, None) if whole.is_dir() else (whole.parent, whole.name)
-    if not whole.exists():
+    with _io(given):
+        folder, file = (whole, None) if whole.is_dir() else (whole.parent, whole.name)
+        exists = whole.exists()
+    if not exists:
         raise SkillFileNotFoundError(f"{given!r} was not found; give a skill folder or its {SKILL_FILE}.")
     if file is not None and file.casefold() != SKILL_FILE.casefold():
         raise SkillFileNotFoundError(f"{given!r} is not a {SKILL_FILE}; give a skill folder or its {SKILL_FILE}.")
@@ -300,7 +320,7 @@ def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -
     where = tree.where(names[0])
     try:
         chunk = tree.read("", names[0], size=limits.skill_bytes + 1)
-    except (ResourceTypeError, ResourcePathError) as error:
+    except ResourceError as error:
         report = Report(profile, where)
         report.add("skill-file-type", str(error), hint=f"Make {names[0]} a regular file inside the skill.")
         return tuple(report.found)

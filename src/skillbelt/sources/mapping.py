@@ -73,7 +73,7 @@ class MappingTree:
         if parts[-1] in self._folders[folder]:
             raise SourceError(f"The mapping uses {shown(path)} both as a file and as a folder.")
         self._folders[folder][parts[-1]] = Entry(parts[-1], "file")
-        self._files[path] = content.encode("utf-8", "replace") if isinstance(content, str) else bytes(content)
+        self._files[path] = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
 
     def where(self, path: str) -> str | None:
         """Return the path in the mapping."""

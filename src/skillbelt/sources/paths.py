@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from skillbelt.errors import ResourcePathError
 from skillbelt.models import ResourceKind
 
-__all__ = ["hidden", "join", "kind_of", "shown", "split_path"]
+__all__ = ["hidden", "join", "kind_of", "portable", "private", "shown", "split_path"]
 
 _PATH = 4096
 _PARTS = 64
@@ -44,15 +44,26 @@ def split_path(path: object) -> tuple[str, ...]:
             "without '..', such as 'references/guide.md'."
         )
     try:
-        path.encode("utf-8", "surrogateescape")
+        path.encode("utf-8")
     except UnicodeEncodeError:
         raise ResourcePathError(f"{shown(path)} is not text that can name a file.") from None
     return parts
 
 
+def portable(path: str) -> str:
+    r"""Return a path as models write it, ``.\references\a.md``, in the one form sources take."""
+    path = path.replace("\\", "/") if isinstance(path, str) else path
+    return path[2:] if isinstance(path, str) and path.startswith("./") and path != "./" else path
+
+
 def hidden(parts: Iterable[str]) -> bool:
     """Whether a path is left out of listings: dot files, version control, dependencies, caches."""
     return any(part.startswith(".") or part in _IGNORED for part in parts)
+
+
+def private(parts: Iterable[str]) -> bool:
+    """Whether a path is not served at all, listed or not: ``.env``, ``.git``; ``..data.md`` is only an odd name."""
+    return hidden(part for part in parts if not part.startswith(".."))
 
 
 def kind_of(path: str) -> ResourceKind:
@@ -68,4 +79,7 @@ def join(folder: str, path: str) -> str:
 
 def shown(text: str) -> str:
     """Return ``text`` quoted, bounded and without characters a terminal or a model would act on."""
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+    quoted = repr(text[:_SHOWN])  # each character may become ten
+    if len(text) <= _SHOWN and len(quoted) <= _SHOWN + 2:
+        return quoted
+    return f"{quoted[:_SHOWN].rstrip(quoted[-1])}…{quoted[-1]}"

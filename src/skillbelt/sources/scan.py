@@ -116,6 +116,8 @@ class _Scan:
     broken: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
     links: list[tuple[str, int]] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
+    tops: set[str] = field(default_factory=set)
+    bare: list[str] = field(default_factory=list)
     directories: int = 0
     entries: int = 0
     full: bool = False
@@ -135,6 +137,11 @@ class _Scan:
         return self._listing()
 
     def _listing(self) -> Listing:
+        for folder in self.bare:
+            # A folder without SKILL.md owns its name: a broken skill, not a missing one (S3-31). One that holds
+            # skills is a group and owns none. Nothing is said of it until it is asked for (S3-20).
+            if folder not in self.tops:
+                self._owned(folder, "skill-file-missing", f"The folder has no {SKILL_FILE}.", f"Add a {SKILL_FILE}.")
         order = sorted(self.found.values(), key=lambda found: (found.summary.name, found.key))
         # A name that one folder uses well and another badly is usable: the good one answers for it.
         broken = {key: found for key, found in self.broken.items() if key not in self.found}
@@ -161,16 +168,17 @@ class _Scan:
             if not path or self.profile.strict:
                 raise
             self._say("folder-unreadable", str(error), path, "Make it readable.")
+            self._owned(path, "skill-file-unreadable", str(error), "Make it readable.")
             return
-        for entry in entries:
-            if (
-                entry.kind != "directory"
-                and entry.name.casefold() == SKILL_FILE.casefold()
-                and entry.name != SKILL_FILE
-            ):
-                self._skill(path, entry.name)
-                return
+        named = [e.name for e in entries if e.kind != "directory" and e.name.casefold() == SKILL_FILE.casefold()]
+        if any(self._skill(path, name) for name in named):
+            return
+        if named:
+            self._unusable(path, named[0], "skill-file-type", f"{named[0]} is a link that leads nowhere.")
+            return
         self._below(path, depth, entries)
+        if depth == 1 and not self.full:
+            self.bare.append(path)
 
     def _below(self, path: str, depth: int, entries: list[Entry]) -> None:
         for entry in entries:
@@ -199,7 +207,11 @@ class _Scan:
         if target.kind != "directory":
             return
         if target.identity in self.visited:
-            self._say("symlink-loop", "The link leads to a folder that was already searched.", path)
+            hint = "Nothing is lost; remove the link to silence this."
+            self._say("symlink-loop", "The link leads to a folder that was already searched.", path, hint)
+            return
+        if depth > self.limits.depth:
+            self._limit("depth-limit", f"Folders deeper than {self.limits.depth} are not searched.", path, "depth")
             return
         self.visited.add(target.identity)
         self._folder(path, depth)
@@ -213,10 +225,14 @@ class _Scan:
         except ResourceNotFoundError:
             return False
         except ResourceError as error:
-            report = Report(self.profile, self.tree.where(join(folder, file)))
-            report.add("skill-file-type", str(error), hint=f"Make {file} a regular file inside the skill.")
-            self._broken(folder, None, tuple(report.found))
+            self._unusable(folder, file, "skill-file-type", str(error))
             return True
+        except SourceError as error:
+            if not folder or self.profile.strict or not self._readable(folder):
+                raise
+            self._unusable(folder, file, "skill-file-unreadable", str(error))
+            return True
+        self.tops.add(folder.partition("/")[0])
         parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
         self.diagnostics.extend(parsed.diagnostics)
         if parsed.skill is None:
@@ -228,6 +244,25 @@ class _Scan:
         if holder is not found:
             self._shadow(found, holder)
         return True
+
+    def _readable(self, folder: str) -> bool:
+        try:
+            return self.tree.kind(folder).kind == "directory"
+        except (ResourceError, SourceError):
+            return False
+
+    def _unusable(self, folder: str, file: str, code: str, message: str) -> None:
+        """Remember a skill whose file cannot be read."""
+        self.tops.add(folder.partition("/")[0])
+        report = Report(self.profile, self.tree.where(join(folder, file)))
+        report.add(code, message, hint=f"Make {file} a readable regular file inside the skill.")
+        self._broken(folder, None, tuple(report.found))
+
+    def _owned(self, folder: str, code: str, message: str, hint: str) -> None:
+        """Remember a folder that may be a skill under its name, without counting it as one."""
+        report = Report(self.profile, self.tree.where(folder))
+        report.add(code, message, hint=hint)
+        self.broken.setdefault(name_key(folder.rpartition("/")[2]), tuple(report.found))
 
     def _broken(self, folder: str, parsed: ParsedSkill | None, diagnostics: tuple[Diagnostic, ...]) -> None:
         """Remember a skill that cannot be used under the names it may be asked for by."""

@@ -17,17 +17,15 @@ from skillbelt.errors import (
     LimitError,
     ResourceError,
     ResourceNotFoundError,
-    ResourcePathError,
-    ResourceTypeError,
-    SkillError,
     SkillNotFoundError,
     did_you_mean,
 )
 from skillbelt.limits import MIB, Limits, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
-from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, Report, invalid_skill, name_key, parse_skill
+from skillbelt.parsing import LENIENT, Profile, Report, invalid_skill, name_key, parse_skill
 from skillbelt.sources.base import Problems, Versions
-from skillbelt.sources.paths import hidden, join, kind_of, shown, split_path
+from skillbelt.sources.files import list_files
+from skillbelt.sources.paths import join, kind_of, private, shown, split_path
 from skillbelt.sources.scan import Found, Listing, parse_arguments, read_head, scan
 
 __all__ = ["Chunk", "Entry", "EntryKind", "Tree", "TreeSource"]
@@ -167,34 +165,19 @@ class TreeSource:
         """Return the bundled files of a usable skill, sorted by path: all of them, whatever their folder (SPEC-103).
 
         Left out are dot files, version control, dependency and cache folders, and links that leave the skill.
+
+        Raises:
+            SkillNotFoundError: There is no such skill.
+            InvalidSkillError: It cannot be used.
+            SourceError: Its folder cannot be read; under STRICT also when anything in it cannot.
+            LimitError: Under STRICT, it has more files, or deeper ones, than ``limits`` allow.
         """
         found = self._fresh(name)[0]
         report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
-        infos: dict[str, ResourceInfo] = {}
-        for path in self._files(found, report):
-            if path == found.file:
-                continue
-            if len(infos) >= self.limits.resources:
-                report.add(
-                    "scan-limit",
-                    f"The skill has more than {self.limits.resources} files; the others are not listed.",
-                    hint="Raise Limits.resources, or ship fewer files.",
-                )
-                break
-            try:
-                chunk = self._tree.read(found.folder, path, size=0)
-            except ResourceError:  # gone since the folder was read, or not a regular file: not a resource
-                continue
-            infos[path] = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
-        nested = [p for p in infos if p.casefold().endswith("/skill.md")]
-        if nested:
-            report.add(
-                "nested-skill",
-                f"The skill holds {shown(nested[0])}; a SKILL.md inside a skill is one of its files, not a skill.",
-            )
+        infos = list_files(self._tree, found.folder, found.file, self.limits, report)
         with self._lock:
-            self._notes[found.key] = tuple(report.found)
-        return tuple(infos.values())
+            self._notes[found.folder] = tuple(report.found)
+        return infos
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
         """Return at most ``max_bytes`` bytes of one bundled file of a usable skill.
@@ -218,7 +201,7 @@ class TreeSource:
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             raise LimitError(f"offset must be a whole number from 0 up, not {offset!r}.")
         found = self._fresh(name)[0]
-        if hidden(parts):
+        if private(parts):
             raise ResourceNotFoundError(f"Skill {shown(name)} serves no hidden files; {shown(path)} is one.")
         chunk = self._tree.read(found.folder, path, offset=offset, size=size)
         info = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
@@ -236,7 +219,7 @@ class TreeSource:
         """Return what the last scan, and the listings of files since, found worth saying."""
         listing = self._listing or self._scan()
         with self._lock:
-            notes = [d for name in sorted(self._notes) for d in self._notes[name]]
+            notes = [d for folder in sorted(self._notes) for d in self._notes[folder]]
         return (*listing.diagnostics, *notes)
 
     def problems(self) -> Problems:
@@ -253,7 +236,8 @@ class TreeSource:
         listing = scan(self._tree, self.profile, self.limits)
         with self._lock:
             self._listing = listing
-            self._notes = {key: note for key, note in self._notes.items() if key in listing.found}
+            folders = {found.folder for known in (listing.found, listing.shadowed) for found in known.values()}
+            self._notes = {folder: note for folder, note in self._notes.items() if folder in folders}
         return listing
 
     def _candidates(self, key: str, name: str) -> Iterator[Found]:
@@ -286,22 +270,10 @@ class TreeSource:
                 return found, parsed.skill.summary()
         raise self._missing(name)
 
-    def _missing(self, name: str) -> SkillError:
+    def _missing(self, name: str) -> SkillNotFoundError:
         listing = self._listing or self._scan()
-        if self._is_bare_folder(name):
-            # A folder without SKILL.md owns its name: it is a broken skill, not a missing one (S3-31).
-            report = Report(self.profile, self._tree.where(name))
-            report.add("skill-file-missing", f"The folder has no {SKILL_FILE}.", hint=f"Add a {SKILL_FILE}.")
-            return invalid_skill(f"Skill {shown(name)}", tuple(report.found))
         known = [found.summary.name for found in listing.found.values()]
         return SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, known)}")
-
-    def _is_bare_folder(self, name: str) -> bool:
-        try:
-            parts = split_path(name)
-            return len(parts) == 1 and not hidden(parts) and self._tree.kind("", name).kind == "directory"
-        except (ResourcePathError, ResourceNotFoundError, ResourceTypeError):
-            return False
 
     def _unreadable(self, name: str, found: Found, error: ResourceError) -> InvalidSkillError:
         report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
@@ -311,49 +283,9 @@ class TreeSource:
     def _arguments(self, found: Found) -> dict[str, Any]:
         return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)
 
-    def _files(self, found: Found, report: Report, path: str = "", depth: int = 0) -> Iterator[str]:
-        """Yield the files below a skill's folder, sorted, without following links to folders."""
-        try:
-            entries = sorted(self._tree.entries(found.folder, path), key=lambda entry: entry.name)
-        except ResourceError:  # vanished or replaced while we looked: nothing to list there
-            return
-        for entry in entries:
-            if hidden((entry.name,)):
-                continue
-            below = join(path, entry.name)
-            kind = entry.kind
-            if kind == "link":
-                kind = self._link_kind(found, below, report)
-            if not _is_text(entry.name):
-                report.add("resource-name", f"The file name {shown(below)} is not UTF-8; it is not listed.")
-            elif kind == "file":
-                yield below
-            elif kind == "directory" and depth >= self.limits.depth:
-                report.add("depth-limit", f"{shown(below)} lies deeper than {self.limits.depth} folders.")
-            elif kind == "directory":
-                yield from self._files(found, report, below, depth + 1)
-
-    def _link_kind(self, found: Found, path: str, report: Report) -> EntryKind:
-        """Return what a link among the files leads to; folders are not followed, so that no loop is possible."""
-        try:
-            kind = self._tree.kind(found.folder, path).kind
-        except ResourcePathError as error:
-            report.add("symlink-escape", str(error), hint="Replace the link by a copy.")
-            return "other"
-        except ResourceError:
-            return "other"
-        if kind == "directory":
-            report.add("symlink-loop", f"{shown(path)} is a link to a folder; its files are not listed twice.")
-            return "other"
-        return kind
-
 
 def _key(name: object) -> str:
     """Validate a name before anything is read (S3-27) and return what it is compared by."""
     if not isinstance(name, str) or not name.strip():
         raise SkillNotFoundError("A skill name must not be empty; give one of the names in the catalog.")
     return name_key(name)
-
-
-def _is_text(name: str) -> bool:
-    return name.isprintable() or not any("\ud800" <= char <= "\udfff" for char in name)
