@@ -170,12 +170,12 @@ def step_all_cancelled(context):
         lambda: SkillRouter(source).catalog(),
         lambda: SkillRouter(source).activate("mail"),
     ):
+        cause = None
         try:
             given_anyway = ask()
         except asyncio.CancelledError as error:
-            assert error.args == ("the user pressed stop",), error
-        else:
-            raise AssertionError(f"it gave {given_anyway!r}")
+            cause = error.args
+        assert cause == ("the user pressed stop",), given_anyway
 
 
 @then("no source was asked")

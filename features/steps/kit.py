@@ -107,9 +107,10 @@ class Seen:
         mine = [path for path in paths if not path.startswith(_LIBRARIES)]
         return mine if name is None else [path for path in mine if Path(path).name == name]
 
-    def listings(self):
-        """How many folders were listed."""
-        return sum(event != "open" for event, _ in self.events)
+    @property
+    def nothing(self):
+        """Whether neither a file nor a folder was opened or listed."""
+        return not self.opens() and not any(event != "open" for event, _ in self.events)
 
 
 @contextmanager

@@ -8,9 +8,7 @@ is used when PyYAML was built with it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -27,8 +25,22 @@ from yaml.events import (
 )
 
 from skillbelt.models import JsonValue
+from skillbelt.parsing.simple import simple
+from skillbelt.parsing.tree import Mapping, Node, Scalar, Sequence
 
-__all__ = ["Mapping", "Node", "Scalar", "Sequence", "YamlProblem", "compose", "is_null", "plain", "type_name", "typed"]
+__all__ = [
+    "Mapping",
+    "Node",
+    "Scalar",
+    "Sequence",
+    "YamlProblem",
+    "compose",
+    "compose_yaml",
+    "is_null",
+    "plain",
+    "type_name",
+    "typed",
+]
 
 _MAX_NODES = 20_000
 _MAX_DEPTH = 32
@@ -57,53 +69,8 @@ class YamlProblem(Exception):  # noqa: N818 - not an error of the package: it ne
         self.at = at
 
 
-@dataclass(slots=True)
-class Scalar:
-    """A scalar as it is written; ``quoted`` when it has quotes, is a block, or carries an explicit tag.
-
-    Places are offsets, not lines: YAML breaks lines at U+0085, U+2028 and U+2029 too, where no editor does.
-    """
-
-    text: str
-    at: int = 0
-    quoted: bool = False
-    end: int = 0
-
-
-@dataclass(slots=True)
-class Sequence:
-    """A list of nodes."""
-
-    items: list[Node] = field(default_factory=list)
-    at: int = 0
-
-
-@dataclass(slots=True)
-class Mapping:
-    """Pairs by the source text of their key; of a repeated key the last pair is kept, and it is noted.
-
-    ``places`` are the offsets of the keys; ``source``, of a root only, is the text that all offsets speak of.
-    """
-
-    pairs: dict[str, Node] = field(default_factory=dict)
-    at: int = 0
-    places: dict[str, int] = field(default_factory=dict)
-    repeated: list[tuple[str, int]] = field(default_factory=list)
-    source: str = ""
-    breaks: list[int] | None = None
-
-    def line(self, at: int) -> int:
-        """Return the 0-based line of an offset; of a root only."""
-        if self.breaks is None:  # one file may have thousands of findings
-            self.breaks = [i for i, char in enumerate(self.source) if char == "\n"]
-        return bisect_left(self.breaks, at)
-
-
-Node = Scalar | Sequence | Mapping
-
-
 def compose(text: str) -> Node | None:
-    """Parse one YAML document.
+    """Parse one YAML document, the plainest kind by lines, every other by :func:`compose_yaml`.
 
     Args:
         text: The block, without its fences.
@@ -114,6 +81,11 @@ def compose(text: str) -> Node | None:
     Raises:
         YamlProblem: Not YAML, or not YAML we are willing to read.
     """
+    return simple(text) or compose_yaml(text)
+
+
+def compose_yaml(text: str) -> Node | None:
+    """Parse one YAML document with a YAML parser; takes and gives what :func:`compose` does."""
     try:
         root = _Composer(_events(text)).document()
     except yaml.YAMLError as error:

@@ -39,9 +39,9 @@ def repair(text: str) -> Node | None:
             out.append(lines[i])
             i += 1
             continue
-        stop = _extent(lines, i, len(pair["indent"]))
-        chunk = lines[i:stop]
         value = pair["value"].strip()
+        stop = _extent(lines, i, len(pair["indent"]), value)
+        chunk = lines[i:stop]
         if _BLOCK.match(value) or _parses(chunk) or not _closes(value):
             out.extend(chunk)
         else:
@@ -64,7 +64,7 @@ def salvage(text: str) -> Mapping | None:
         if field is None or field[1] in found.pairs:
             continue
         value = field[2].strip()
-        rest = [part.strip() for part in lines[i + 1 : _extent(lines, i, 0)]]
+        rest = [part.strip() for part in lines[i + 1 : _extent(lines, i, 0, value)]]
         if _BLOCK.match(value):
             words = ("\n" if value[0] == "|" else " ").join(rest).strip()
         elif _closes(value):
@@ -84,14 +84,15 @@ def _clean(text: str) -> str:
     return re.sub(r"(?m)^[ \t]+", lambda m: m[0].replace("\t", "  "), text)
 
 
-def _extent(lines: list[str], start: int, indent: int) -> int:
-    """Return the index after the last line that continues the value which starts at ``start``."""
+def _extent(lines: list[str], start: int, indent: int, value: str) -> int:
+    """Return the index after the last line that continues ``value``, which starts at ``start``."""
+    closers = ("]", "}", "},", "],") if value[:1] in _BRACKETS else ()
     stop = start + 1
     for i in range(start + 1, len(lines)):
         line = lines[i]
         if not line.strip():
             continue
-        if len(line) - len(line.lstrip(" ")) <= indent and line.strip() not in ("]", "}", "},", "],"):
+        if len(line) - len(line.lstrip(" ")) <= indent and line.strip() not in closers:
             break
         stop = i + 1
     return stop
