@@ -61,6 +61,12 @@ class Activation:
     def time_load(self, roots, skills, tool):
         self.load(self.wanted)
 
+
+class Overhead(Activation):
+    """The same out of 1000 skills, beside the plain tool."""
+
+    params = ((1000,), TOOLS)
+
     def time_plain(self, roots, skills, tool):
         self.plain(self.wanted)
 

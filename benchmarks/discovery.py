@@ -17,31 +17,17 @@ class Discovery:
     def setup_cache(self):
         return {count: write(Path.cwd() / str(count), count) for count in (*SIZES, 10_000)}
 
-    def setup(self, roots, skills):
-        self.root = roots[skills]
-        self.router = SkillRouter.from_directory(self.root, limits=LIMITS)
-        self.router.skills()
-
     def time_list(self, roots, skills):
-        source(self.root).list()
-
-    def time_reload(self, roots, skills):
-        self.router.reload()
+        source(roots[skills]).list()
 
     def time_limit(self, roots, skills):
-        limit_list(self.root)
+        limit_list(roots[skills])
 
     def track_times_limit(self, roots, skills):
         """How many times the limit a list costs."""
-        return ratio(lambda: source(self.root).list(), lambda: limit_list(self.root), self.rounds)
+        return ratio(lambda: source(roots[skills]).list(), lambda: limit_list(roots[skills]), self.rounds)
 
     track_times_limit.unit = "x scandir + open + read 4 KB + CSafeLoader"
-
-    def track_reload_times_limit(self, roots, skills):
-        """How many times the limit it costs to look again when nothing changed."""
-        return ratio(self.router.reload, lambda: limit_list(self.root), self.rounds)
-
-    track_reload_times_limit.unit = "x scandir + open + read 4 KB + CSafeLoader"
 
 
 class Discovery10000(Discovery):
@@ -50,6 +36,22 @@ class Discovery10000(Discovery):
     params = ((10_000,),)
     rounds = 1
     timeout = 300
+
+
+class Reload:
+    """Looking again when nothing has changed."""
+
+    params = (SIZES,)
+    param_names = ("skills",)
+    number = 1
+    setup_cache = Discovery.setup_cache
+
+    def setup(self, roots, skills):
+        self.router = SkillRouter.from_directory(roots[skills], limits=LIMITS)
+        self.router.skills()
+
+    def time_reload(self, roots, skills):
+        self.router.reload()
 
 
 class Memory:

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from statistics import median
 
+ROUNDS = 1
+"""Turns of each import; more of them take minutes and change little."""
+
 PAIRS = {
     "core": ("import skillbelt", "import pydantic, yaml; from pydantic import BaseModel"),
     "langchain": ("import skillbelt.langchain", "from langchain_core.tools import StructuredTool"),
@@ -28,22 +31,6 @@ def timeraw_llama_index():
     return "import skillbelt.llama_index"
 
 
-def timeraw_limit_core():
-    return PAIRS["core"][1]
-
-
-def timeraw_limit_langchain():
-    return PAIRS["langchain"][1]
-
-
-def timeraw_limit_langchain_middleware():
-    return "from langchain.agents.middleware import AgentMiddleware"
-
-
-def timeraw_limit_llama_index():
-    return PAIRS["llama_index"][1]
-
-
 def _cpu(statement):
     """Return the CPU seconds of an interpreter that runs one statement."""
 
@@ -59,8 +46,7 @@ def _cpu(statement):
 def track_times_limit(what):
     """How many times the CPU time of the libraries alone, interpreter start not counted."""
     ours, limit = PAIRS[what]
-    turns = [(_cpu(ours), _cpu(limit), _cpu("pass")) for _ in range(3)]
-    one, other, start = (median(times) for times in zip(*turns, strict=True))
+    one, other, start = (median(_cpu(statement) for _ in range(ROUNDS)) for statement in (ours, limit, "pass"))
     return (one - start) / (other - start)
 
 

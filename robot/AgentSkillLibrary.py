@@ -148,7 +148,9 @@ class AgentSkillLibrary:
         service, remote = Path(folder, "service"), Path(folder, "remote.git")
         service.mkdir(parents=True)
         (service / "pyproject.toml").write_text(f'[project]\nname = "shop"\nversion = "{version}"\n')
-        (service / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version} - 2025-01-31\n\n- Carts keep their items.\n")
+        (service / "CHANGELOG.md").write_text(
+            f"# Changelog\n\n## {version} - 2025-01-31\n\n- Carts keep their items.\n"
+        )
         for arguments in (
             ["init", "--quiet", "--bare", str(remote)],
             ["init", "--quiet", "--initial-branch=main"],

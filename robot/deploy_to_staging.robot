@@ -163,5 +163,5 @@ Run Script
     [Documentation]    What the skill's text tells a person or an agent with a shell to type.
     [Arguments]    ${script}    @{arguments}
     ${result}=    Run Process    ${PYTHON}    ${SKILL}${/}scripts${/}${script}    @{arguments}
-    ...    cwd=${WORK}    timeout=60s    on_timeout=kill
+    ...    cwd=${WORK}    env:GIT_CEILING_DIRECTORIES=${WORK}    timeout=60s    on_timeout=kill
     RETURN    ${result}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -15,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import skillbelt
-from skillbelt import examples
+from skillbelt import SkillError, examples
 from skillbelt.cli import listing, main
 from skillbelt.cli.app import app
 from skillbelt.cli.console import block, line
@@ -427,6 +430,46 @@ def test_an_unexpected_error_is_one_sentence_and_a_traceback_only_on_request(mon
         assert "RuntimeError" in result.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(28, "No space left on device"), 2, "error: The system refused to read or write: No space left"),
+        (typer.Abort(), 130, ""),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(32, "Broken pipe"), 1, ""),
+    ],
+)
+def test_what_the_system_raises_has_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(listing, "list_skills", fail)
+    result = run("list", ".")
+    assert result.exit_code == code
+    assert result.stderr.startswith(said)
+    assert "Traceback" not in result.stderr
+
+
+def test_a_pipe_that_breaks_at_the_last_moment_is_not_complained_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(sys, "stdout", Broken())
+    with pytest.raises(SystemExit) as stopped:
+        main(["list", str(examples.path()), "--json"])
+    assert stopped.value.code == 1
+
+
+def test_another_program_can_use_the_command_without_being_ended_by_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert get_command(app).main(["--version"], standalone_mode=False) == 0
+    with pytest.raises(SkillError):
+        get_command(app).main(["list", "/no/such/folder"], standalone_mode=False)
+    assert capsys.readouterr() == (f"skillbelt {skillbelt.__version__}\n", "")
+
+
 # --- text of other people -------------------------------------------------------------------------------------------
 
 EVIL = "\x1b[31mRed\x1b[0m [bold red]x[/] :boom: \x9b2J \u202egnp \u2028next\rover \U000e0041"
@@ -498,6 +541,12 @@ def test_a_terminal_gets_a_table_and_colours(broken: Path) -> None:
     assert "\x1b[" in said
     assert "Name" in said
     assert "━" in said or "─" in said
+
+
+def test_force_color_gives_the_table_to_a_pipe(broken: Path) -> None:
+    result = run("list", str(broken), env={"FORCE_COLOR": "1", "NO_COLOR": None})
+    assert "Name" in result.stdout
+    assert "\x1b[1mgood" in result.stdout
 
 
 def test_no_color_switches_every_escape_code_off(broken: Path) -> None:

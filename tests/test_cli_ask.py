@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from openai_server import OpenAIServer
-from skillbelt import SkillRouter, examples
+from skillbelt import SkillRouter, SourceError, examples
 from skillbelt.cli import langchain_run
 from skillbelt.cli.app import app
 from skillbelt.cli.models import failure, llama_index_model
@@ -240,7 +240,6 @@ def test_no_key_at_all_is_one_sentence(framework: str, model: str) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clients give up at once: how they wait between tries is theirs to test."""
     monkeypatch.setattr("openai._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
-    monkeypatch.setattr("llama_index.llms.openai.OpenAI.max_retries", 0, raising=False)
 
 
 @pytest.mark.parametrize(("framework", "model"), MODELS)
@@ -361,6 +360,23 @@ def test_a_provider_package_that_lacks_a_module_of_its_own_is_not_called_missing
     monkeypatch.setattr(llama_index.llms, "__path__", [*llama_index.llms.__path__, str(tmp_path)])
     said = refused(ask(QUESTION, "--framework", "llama-index", "--model", "halfway:x"), 1)
     assert "No module named 'no_such_module_anywhere'" in said
+
+
+def test_a_provider_that_refuses_its_options_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init_chat_model(*_: object, **__: object) -> None:
+        raise ValueError("The temperature is too high.")
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", init_chat_model)
+    said = refused(ask(QUESTION, "--model", "openai:x"), 1)
+    assert "openai:x: the run failed; --debug shows where. (ValueError: The temperature is too high.)" in said
+
+
+def test_skills_that_cannot_be_read_any_more_are_no_failure_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise SourceError("The skills folder cannot be read: Input/output error.")
+
+    monkeypatch.setattr(langchain_run, "run", run)
+    assert refused(ask(QUESTION), 2) == "error: The skills folder cannot be read: Input/output error.\n"
 
 
 # --- failures as sentences ------------------------------------------------------------------------------------------

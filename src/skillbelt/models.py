@@ -28,6 +28,7 @@ __all__ = [
     "Severity",
     "Skill",
     "SkillSummary",
+    "invocable",
 ]
 
 Severity = Literal["error", "warning", "info"]
@@ -149,15 +150,15 @@ class Skill(_Value):
 
     def summary(self) -> SkillSummary:
         """Return level 1 of this skill."""
-        extra = self.frontmatter.extra
+        by_model, by_user = invocable(self.frontmatter.extra)
         return SkillSummary(
             name=self.name,
             description=self.description,
             namespace=self.namespace,
             source=self.source,
             location=self.location,
-            model_invocable=not _flag(extra, "disable-model-invocation", default=False),
-            user_invocable=_flag(extra, "user-invocable", "user_invocable", "user-invokable", default=True),
+            model_invocable=by_model,
+            user_invocable=by_user,
         )
 
 
@@ -293,6 +294,14 @@ class ReloadDiff(_Value):
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
+
+
+def invocable(extra: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return whether a model, and whether a user, may choose a skill with these extra fields."""
+    return (
+        not _flag(extra, "disable-model-invocation", default=False),
+        _flag(extra, "user-invocable", "user_invocable", "user-invokable", default=True),
+    )
 
 
 def _flag(extra: Mapping[str, Any], *keys: str, default: bool) -> bool:

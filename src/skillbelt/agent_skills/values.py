@@ -182,13 +182,11 @@ def absolute(path: object, argument: str, expected: str) -> str:
 def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, *, whole: bool) -> AgentSkillSpec:
     """Read a SKILL.md, or its frontmatter only, and say each failure with the path the developer knows."""
     what = repr(tree.where(file))
-    arguments = parse_arguments(tree, "", file, profile, limits)
     try:
         split_path(file)
-        if whole:
-            parsed = parse_skill(tree.read("", file, size=limits.skill_bytes + 1).data, **arguments)
-        else:
-            parsed = read_head(tree, "", file, limits).parse(**arguments)
+        data = (
+            tree.read("", file, size=limits.skill_bytes + 1).data if whole else read_head(tree, "", file, limits).data
+        )
     except ResourceNotFoundError:
         raise SkillFileNotFoundError(f"{what} was not found; give the path of a {SKILL_FILE}.") from None
     except ResourceError as error:
@@ -197,7 +195,12 @@ def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, 
         raise invalid_skill(what, tuple(report.found)) from error
     except SourceError as error:
         raise SourceError(f"{what}: {error}") from error
-    return _spec(parsed, what)
+    spec = _spec(parse_skill(data, **parse_arguments(tree, "", file, profile, limits)), what)
+    if whole:
+        return spec
+    # The head alone was parsed: that it has no body says nothing about the file.
+    told = tuple(diagnostic for diagnostic in spec.diagnostics if diagnostic.code != "body-empty")
+    return spec.model_copy(update={"body": "", "diagnostics": told})
 
 
 def _spec(parsed: ParsedSkill, what: str) -> AgentSkillSpec:

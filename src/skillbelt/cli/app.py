@@ -56,14 +56,15 @@ class _Group(TyperGroup):
         """Print what went wrong and return the exit code."""
         if self.debug:
             traceback.print_exception(error)
+        if isinstance(error, typer.Abort):  # typer's word for a key that interrupts
+            return 130
         if isinstance(error, OSError) and not isinstance(error, SkillError):
             # Whatever waits in the buffer cannot be written either; the interpreter's last flush must not try again.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if not isinstance(error, BrokenPipeError):  # a reader that had enough wants to hear nothing more
-                say_error(
-                    f"The system refused to read or write: {error.strerror or error}; make room or choose another."
-                )
+            if isinstance(error, BrokenPipeError):  # the reader had enough and wants to hear nothing more
+                return 1
+            say_error(f"The system refused to read or write: {error.strerror or error}; make room or choose another.")
             return 2
         if isinstance(error, _USAGE):
             context = getattr(error, "ctx", None)

@@ -8,39 +8,74 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
-from skillbelt.models import Frontmatter, JsonValue
-from skillbelt.parsing.names import Named, read_name
+from skillbelt.models import Frontmatter, JsonValue, SkillSummary, invocable
+from skillbelt.parsing.names import read_name
 from skillbelt.parsing.nodes import Mapping, Node, Scalar, Sequence, is_null, plain, type_name
 from skillbelt.parsing.report import Report
 
-__all__ = ["read_fields"]
+__all__ = ["Fields", "read_fields"]
 
 _KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _DESCRIPTION = 1024
 _COMPATIBILITY = 500
 
 
-def read_fields(
-    root: Mapping, report: Report, *, directory: str | None, first_line: int, salvaged: bool = False
-) -> tuple[Frontmatter, str | None] | None:
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a frontmatter says, before it becomes a value: a listing needs two of the eight fields."""
+
+    name: str
+    namespace: str | None
+    description: str
+    license: str | None
+    compatibility: str | None
+    metadata: dict[str, str]
+    allowed_tools: tuple[str, ...]
+    extra: dict[str, JsonValue]
+
+    def frontmatter(self) -> Frontmatter:
+        """Return the fields as the value of levels 2 and 3."""
+        return Frontmatter(
+            name=self.name,
+            description=self.description,
+            license=self.license,
+            compatibility=self.compatibility,
+            metadata=self.metadata,
+            allowed_tools=self.allowed_tools,
+            extra=self.extra,
+        )
+
+    def summary(self, source: str | None, location: str | None) -> SkillSummary:
+        """Return the fields as the value of level 1."""
+        by_model, by_user = invocable(self.extra)
+        return SkillSummary(
+            name=f"{self.namespace}/{self.name}" if self.namespace else self.name,
+            description=self.description,
+            namespace=self.namespace,
+            source=source,
+            location=location,
+            model_invocable=by_model,
+            user_invocable=by_user,
+        )
+
+
+def read_fields(root: Mapping, report: Report, *, directory: str | None, salvaged: bool = False) -> Fields | None:
     """Read all fields of a frontmatter.
 
     Args:
         root: The YAML mapping.
         report: Receives every finding.
         directory: Name of the skill's folder, where it is known.
-        first_line: 1-based line in the file of the block's first line.
         salvaged: Whether only name and description are to be trusted.
 
     Returns:
-        The frontmatter and the namespace; ``None`` when there is no name or no description to use.
+        The fields; ``None`` when there is no name or no description to use.
     """
-    reader = _Reader(root, report, first_line)
+    reader = _Reader(root, report)
     reader.duplicates()
-    named: Named = read_name(root.pairs.get("name"), report, directory=directory, line=reader.line("name"))
+    named = read_name(root.pairs.get("name"), report, directory=directory, at=root.places.get("name"))
     description = reader.description()
     license_ = reader.license()
     compatibility = reader.compatibility()
@@ -50,34 +85,20 @@ def read_fields(
     reader.implicit_types()
     if named.name is None or description is None:
         return None
-    frontmatter = Frontmatter(
-        name=named.name,
-        description=description,
-        license=license_,
-        compatibility=compatibility,
-        metadata=metadata,
-        allowed_tools=tools,
-        extra=extra,
-    )
-    return frontmatter, named.namespace
+    return Fields(named.name, named.namespace, description, license_, compatibility, metadata, tools, extra)
 
 
 class _Reader:
     """One method per field; holds what they share."""
 
-    def __init__(self, root: Mapping, report: Report, first_line: int) -> None:
+    def __init__(self, root: Mapping, report: Report) -> None:
         self._root = root
         self._report = report
-        self._first = first_line
         self._structures: dict[str, JsonValue] = {}
 
-    def line(self, name: str, at: int | None = None) -> int | None:
-        """Return the line of a place, else of a field."""
-        at = self._root.places.get(name) if at is None else at
-        return None if at is None else self._first + self._root.line(at)
-
     def _add(self, code: str, name: str, message: str, hint: str | None = None, at: int | None = None) -> None:
-        self._report.add(code, message, line=self.line(name, at), field=name, hint=hint)
+        place = self._root.places.get(name) if at is None else at
+        self._report.add(code, message, at=place, field=name, hint=hint)
 
     def _node(self, name: str) -> Node | None:
         """Return a field's node; a null optional field counts as absent and is said so."""
@@ -88,7 +109,7 @@ class _Reader:
         return node
 
     def duplicates(self) -> None:
-        for key, at in _repeated(self._root):
+        for key, at in self._root.repeated:
             self._add(
                 "yaml-duplicate-key",
                 key,
@@ -284,40 +305,28 @@ class _Reader:
 
     def implicit_types(self) -> None:
         """Warn about text that YAML takes for a number, a date or a boolean (``1.10``, ``no``, ``007``)."""
-        for name, node in _spec_scalars(self._root):
-            kind = type_name(node)
-            if kind not in ("str", "null"):
-                told = "names no tool and is ignored" if name == "allowed-tools" else "is read as text"
-                self._add(
-                    "non-string-scalar",
-                    name,
-                    f"{name} {told}: {node.text[:40]!r} is a YAML {kind}.",
-                    f'Quote it: "{node.text[:40]}".',
-                    node.at,
-                )
+        for name in _KNOWN:
+            node = self._root.pairs.get(name)
+            if isinstance(node, Scalar):
+                self._implicit(name, None, node)
+            elif name == "metadata" and isinstance(node, Mapping):
+                for key, value in node.pairs.items():
+                    if isinstance(value, Scalar):
+                        self._implicit(name, key, value)
 
-
-def _spec_scalars(root: Mapping) -> Iterator[tuple[str, Scalar]]:
-    for key in _KNOWN:
-        node = root.pairs.get(key)
-        if isinstance(node, Scalar):
-            yield key, node
-        elif key == "metadata" and isinstance(node, Mapping):
-            for sub, value in node.pairs.items():
-                if isinstance(value, Scalar):
-                    yield f"metadata.{sub}", value
-
-
-def _repeated(node: Node, seen: set[int] | None = None) -> Iterator[tuple[str, int]]:
-    seen = set() if seen is None else seen
-    if id(node) in seen or isinstance(node, Scalar):
-        return
-    seen.add(id(node))
-    if isinstance(node, Mapping):
-        yield from node.repeated
-    children: Any = node.items if isinstance(node, Sequence) else node.pairs.values()
-    for child in children:
-        yield from _repeated(child, seen)
+    def _implicit(self, name: str, key: str | None, node: Scalar) -> None:
+        kind = type_name(node)
+        if kind in ("str", "null"):
+            return
+        told = "names no tool and is ignored" if name == "allowed-tools" else "is read as text"
+        name = name if key is None else f"{name}.{key}"
+        self._add(
+            "non-string-scalar",
+            name,
+            f"{name} {told}: {node.text[:40]!r} is a YAML {kind}.",
+            f'Quote it: "{node.text[:40]}".',
+            node.at,
+        )
 
 
 def _prose(node: Node) -> str:

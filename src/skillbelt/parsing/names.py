@@ -16,6 +16,7 @@ __all__ = ["Named", "name_key", "read_name", "usable_label"]
 
 _LENGTH = 64
 _LABEL_LENGTH = 256
+_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NAMESPACED = re.compile(r"^([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)$")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
@@ -49,26 +50,35 @@ def usable_label(text: str) -> str | None:
     return label
 
 
-def read_name(node: Node | None, report: Report, *, directory: str | None, line: int | None) -> Named:
+def read_name(node: Node | None, report: Report, *, directory: str | None, at: int | None) -> Named:
     """Judge the ``name`` field.
 
     Args:
         node: Its value; ``None`` when the field is missing.
         report: Receives every finding and knows the profile.
         directory: Name of the skill's folder, where it is known.
-        line: 1-based line of the field.
+        at: Offset of the field in the frontmatter.
 
     Returns:
         The name to use, taken from the folder under LENIENT when the field has none. Without one there either, that
         is an error under every profile: a skill that cannot be called is not loaded, and not in silence.
     """
+    if (
+        isinstance(node, Scalar)
+        and (directory is None or node.text == directory)
+        and len(node.text) <= _LENGTH
+        and _KEBAB.fullmatch(node.text)
+        and report.profile.naming != "namespaced"
+        and not is_null(node)
+    ):
+        return Named(node.text)  # nearly every name
     folder = _folder_name(directory)
     if not isinstance(node, Scalar) or is_null(node) or not node.text.strip():
         if node is None or isinstance(node, Scalar):
             report.add(
                 "name-missing",
                 "name is missing or empty; it is required.",
-                line=line,
+                at=at,
                 field="name",
                 hint=f"Add 'name: {folder or 'my-skill'}'.",
                 fatal=folder is None,
@@ -77,7 +87,7 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
             report.add(
                 "name-type",
                 f"name is a {type_name(node)}; it must be text.",
-                line=line,
+                at=at,
                 field="name",
                 hint="Write one word.",
                 fatal=folder is None,
@@ -85,15 +95,15 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
         return Named(folder)
     name = unicodedata.normalize("NFKC", node.text).strip()
     if report.profile.naming == "namespaced":
-        return _namespaced(name, report, line)
+        return _namespaced(name, report, at)
     for code, message, hint in _violations(name, directory, ascii_only=report.profile.ascii_names):
-        report.add(code, message, line=line, field="name", hint=hint)
+        report.add(code, message, at=at, field="name", hint=hint)
     label = usable_label(name) or folder
     if label is None:
         report.add(
             "name-unsafe",
             f"name {name[:80]!r} cannot be shown or called by, and there is no folder to take a name from.",
-            line=line,
+            at=at,
             field="name",
             hint="Give it a name of at most 64 visible characters.",
             fatal=True,
@@ -101,14 +111,14 @@ def read_name(node: Node | None, report: Report, *, directory: str | None, line:
     return Named(label)
 
 
-def _namespaced(name: str, report: Report, line: int | None) -> Named:
+def _namespaced(name: str, report: Report, at: int | None) -> Named:
     match = _NAMESPACED.match(name)
     if match is None:
         report.add(
             "name-namespace",
             f"name {name[:80]!r} has no valid namespace; it must be 'namespace/short-name' "
             "of letters, digits, '_' and '-'.",
-            line=line,
+            at=at,
             field="name",
             hint="Write for example 'local/my-skill'.",
         )

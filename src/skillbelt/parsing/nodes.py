@@ -117,6 +117,7 @@ class _Composer:
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events
         self._anchors: dict[str, tuple[Node, int, int, int] | None] = {}
+        self._repeated: list[tuple[str, int]] = []
         self._nodes = 0
         self._text = 0
 
@@ -133,6 +134,8 @@ class _Composer:
                     raise YamlProblem("yaml-unsafe", "a %TAG directive is not allowed", event.start_mark.index)
             elif kind not in _FRAME:
                 root, _ = self._node(event, 1)
+        if isinstance(root, Mapping):
+            root.repeated = sorted(self._repeated, key=lambda key: key[1])
         return None if isinstance(root, Scalar) and is_null(root) else root
 
     def _node(self, event: Any, depth: int) -> tuple[Node, int]:
@@ -184,7 +187,7 @@ class _Composer:
                 raise YamlProblem("yaml-invalid", "a key is a list or a mapping; keys are plain text", key.at)
             value, below = self._node(self._next(), depth + 1)
             if key.text in node.pairs:
-                node.repeated.append((key.text, event.start_mark.index))
+                self._repeated.append((key.text, event.start_mark.index))
             node.pairs[key.text] = value
             node.places[key.text] = event.start_mark.index
             height = max(height, below + 1)

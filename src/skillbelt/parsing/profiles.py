@@ -35,6 +35,19 @@ _UNUSABLE = (
     "skill-file-missing",
     "skill-file-type",
     "skill-file-unreadable",
+    "archive-damaged",
+    "archive-differs",
+    "archive-duplicate",
+    "archive-encrypted",
+    "archive-limit",
+    "archive-link",
+    "archive-method",
+    "archive-no-skill",
+    "archive-path",
+    "archive-special",
+    "digest-mismatch",
+    "index-entry",
+    "url-refused",
 )
 _TOLERABLE = (
     "frontmatter-leading-content",
@@ -63,6 +76,8 @@ _TOLERABLE = (
     "metadata-value-type",
     "allowed-tools-type",
     "allowed-tools-comma",
+    "archive-layout",
+    "index-mismatch",
 )
 _NOTED = (
     "yaml-repaired",
@@ -80,6 +95,10 @@ _NOTED = (
     "resource-unreadable",
     "folder-unreadable",
     "folder-missing",
+    "project-untrusted",
+    "index-schema",
+    "index-type",
+    "index-unverified",
 )
 
 _STRICT: _Column = MappingProxyType(

@@ -31,9 +31,10 @@ class Sequence:
 
 @dataclass(slots=True)
 class Mapping:
-    """Pairs by the source text of their key; of a repeated key the last pair is kept, and it is noted.
+    """Pairs by the source text of their key; of a repeated key the last pair is kept.
 
-    ``places`` are the offsets of the keys; ``source``, of a root only, is the text that all offsets speak of.
+    ``places`` are the offsets of the keys. Of a root only: ``repeated`` are the keys given twice anywhere below it,
+    ``source`` is the text that all offsets speak of.
     """
 
     pairs: dict[str, Node] = field(default_factory=dict)

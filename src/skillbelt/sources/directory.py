@@ -2,8 +2,7 @@
 
 No name is checked first and opened later: every part of a path is opened relative to the descriptor of the part
 before it, without following links, and what is read is what was judged. Links are resolved here, part by part, and
-may not leave their border (SPEC-126, S3-38, S3-39). Where the platform has no descriptor-relative calls, links are
-refused and each part is looked at before it is opened.
+may not leave their border (SPEC-126, S3-38, S3-39). Needs a platform that opens files relative to a descriptor.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,13 +21,14 @@ from skillbelt.errors import (
     ResourceNotFoundError,
     ResourcePathError,
     ResourceTypeError,
+    SkillError,
     SkillFileNotFoundError,
     SourceError,
 )
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic
 from skillbelt.parsing import LENIENT, SKILL_FILE, STRICT, Profile, Report, parse_skill
-from skillbelt.sources.paths import shown
+from skillbelt.sources.paths import join, shown
 from skillbelt.sources.tree import Chunk, Entry, EntryKind, TreeSource
 
 __all__ = ["DirectorySource", "DirectoryTree", "LinkPolicy", "validate_skill"]
@@ -35,6 +36,8 @@ __all__ = ["DirectorySource", "DirectoryTree", "LinkPolicy", "validate_skill"]
 LinkPolicy = Literal["inside", "refuse", "follow"]
 
 _DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_MAY_BE_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+_SETTLED = 100_000_000
 _HOPS = 40
 _BLOCK = 1 << 20
 _BASE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
@@ -98,6 +101,7 @@ class DirectoryTree:
         self._given = os.fspath(root)
         self._links = symlinks
         self._absolute: str | None = None
+        self._fd = -1
 
     @property
     def root(self) -> str:
@@ -122,17 +126,37 @@ class DirectoryTree:
         except ResourceNotFoundError as error:
             raise SourceError(str(error)) from None
 
+    @contextmanager
+    def hold(self) -> Iterator[DirectoryTree]:
+        """Give a tree that keeps the root open: one scan opens it once and sees one folder, whatever is renamed."""
+        held = DirectoryTree(self._given, symlinks=self._links)
+        held._absolute, held._fd = self.root, self._open_root()
+        try:
+            yield held
+        finally:
+            os.close(held._fd)
+
     def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
         """Return what is in a folder."""
-        with self._opened(folder, path, _FOLDER) as fd, _io(path or folder or self.label):
+        fd = self._open(folder, path, _FOLDER)
+        try:
             device = os.fstat(fd).st_dev
             with os.scandir(fd) as found:
                 return [Entry(entry.name, _entry_kind(entry), _identity(device, entry.inode())) for entry in found]
+        except OSError as error:
+            raise _failed(error, path or folder or self.label) from error
+        finally:
+            os.close(fd)
 
     def kind(self, folder: str, path: str = "") -> Entry:
         """Return what a path leads to, links followed inside their border."""
-        with self._opened(folder, path, _FILE) as fd, _io(path or folder or self.label):
+        fd = self._open(folder, path, _FILE)
+        try:
             info = os.fstat(fd)
+        except OSError as error:
+            raise _failed(error, path or folder or self.label) from error
+        finally:
+            os.close(fd)
         name, identity = (path or folder).rpartition("/")[2], _identity(info.st_dev, info.st_ino)
         if stat.S_ISDIR(info.st_mode):
             return Entry(name, "directory", identity)
@@ -140,20 +164,40 @@ class DirectoryTree:
 
     def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
         """Return at most ``size`` bytes of a regular file."""
-        with self._opened(folder, path, _FILE) as fd:
-            with _io(path):
-                info = os.fstat(fd)
-            if stat.S_ISDIR(info.st_mode):
-                raise ResourceTypeError(f"{shown(path)} is a folder, not a file; name a file in it.")
+        fd = self._open(folder, path, _FILE)
+        try:
+            info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
-                raise ResourceTypeError(f"{shown(path)} is not a regular file.")
-            with _io(path):
-                data = _read(fd, offset, min(size, max(0, info.st_size - offset)))
-        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}")
+                what = "a folder, not a file; name a file in it" if stat.S_ISDIR(info.st_mode) else "not a regular file"
+                raise ResourceTypeError(f"{shown(path)} is {what}.")
+            data = _read(fd, offset, min(size, max(0, info.st_size - offset)))
+        except OSError as error:
+            raise _failed(error, path) from error
+        finally:
+            os.close(fd)
+        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), _version(info))
+
+    def version(self, folder: str, path: str) -> str | None:
+        """Return the version of a file by one stat, ``None`` when it takes a read to tell.
+
+        A file written within the last moments may be written again without its time changing; it has none yet.
+        """
+        root = self._open_root() if self._fd < 0 else self._fd
+        try:
+            info = os.stat(join(folder, path), dir_fd=root, follow_symlinks=False)
+        except (OSError, ValueError):
+            return None
+        finally:
+            if root != self._fd:
+                os.close(root)
+        settled = time.time_ns() - info.st_mtime_ns > _SETTLED
+        return _version(info) if settled and stat.S_ISREG(info.st_mode) else None
 
     # --- opening ----------------------------------------------------------------------------------------------------
 
     def _open_root(self) -> int:
+        if not _DESCRIPTORS:
+            raise SourceError("Folders are read through directory descriptors, which this platform does not have.")
         try:
             return os.open(self.root, _FOLDER)
         except FileNotFoundError:
@@ -165,28 +209,30 @@ class DirectoryTree:
         except ValueError:  # a NUL, or half a character
             raise SourceError(f"{self.label!r} is not a path; give the folder that holds the skills.") from None
 
-    @contextmanager
-    def _opened(self, folder: str, path: str, flags: int) -> Iterator[int]:
+    def _open(self, folder: str, path: str, flags: int) -> int:
         """Open ``path`` below ``folder`` below the root; each is a border for the links below it."""
-        held: list[int] = [self._open_root()]
-        try:
-            for part, wanted in ((folder, _FOLDER if path else flags), (path, flags)):
-                if part:
-                    held.append(self._beneath(held[-1], part, wanted))
-            yield held[-1]
-        finally:
-            for fd in held:
-                os.close(fd)
+        fd = self._open_root() if self._fd < 0 else os.dup(self._fd)
+        for part, wanted in ((folder, _FOLDER if path else flags), (path, flags)):
+            if part:
+                above = fd
+                try:
+                    fd = self._beneath(above, part, wanted)
+                except OSError as error:
+                    raise _translated(error, part) from None
+                finally:
+                    os.close(above)
+        return fd
 
     def _beneath(self, base: int, path: str, flags: int) -> int:
-        try:
-            if self._links == "follow":
-                return os.open(path, flags, dir_fd=base)
-            if not _DESCRIPTORS:
-                return _open_portable(base, path, flags)
-            return _open_beneath(base, path.split("/"), flags, links=self._links == "inside")
-        except OSError as error:
-            raise _translated(error, path) from None
+        if self._links == "follow":
+            return os.open(path, flags, dir_fd=base)
+        if "/" not in path:
+            try:  # nearly every path is one name and no link
+                return os.open(path, flags | _NOFOLLOW, dir_fd=base)
+            except OSError as error:
+                if error.errno not in _MAY_BE_LINK:
+                    raise
+        return _open_beneath(base, path.split("/"), flags, links=self._links == "inside")
 
 
 def _open_beneath(base: int, parts: list[str], flags: int, *, links: bool) -> int:
@@ -208,7 +254,7 @@ def _open_beneath(base: int, parts: list[str], flags: int, *, links: bool) -> in
             try:
                 stack.append(os.open(part, (_FOLDER if todo else flags) | _NOFOLLOW, dir_fd=above))
             except OSError as error:
-                if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                if error.errno not in _MAY_BE_LINK:
                     raise
                 target = _link_target(part, above)
                 if target is None:
@@ -231,10 +277,6 @@ def _link_target(part: str, above: int) -> str | None:
     return None
 
 
-def _open_portable(base: int, path: str, flags: int) -> int:  # pragma: no cover - no such platform in CI
-    raise OSError(errno.ENOSYS, "this platform has no descriptor-relative open")
-
-
 def _translated(error: OSError, path: str) -> Exception:
     """Return our error for one of the operating system's, without a host path."""
     if error.errno == errno.EXDEV:
@@ -250,13 +292,15 @@ def _translated(error: OSError, path: str) -> Exception:
     return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
 
 
-@contextmanager
-def _io(path: str) -> Iterator[None]:
-    """Say a failure of an open descriptor as ours: a broken disk, a share that went away."""
-    try:
-        yield
-    except OSError as error:
-        raise SourceError(f"{shown(path)} cannot be read: {error.strerror}.") from error
+def _failed(error: OSError, path: str) -> Exception:
+    """Return our error for a failure of an open descriptor: a broken disk, a share that went away."""
+    if isinstance(error, SkillError):
+        return error
+    return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
+
+
+def _version(info: os.stat_result) -> str:
+    return f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_size}-{info.st_ino}"
 
 
 def _identity(device: int, inode: int) -> int:
@@ -305,9 +349,11 @@ def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -
     """
     given = os.fspath(path)
     whole = Path(os.path.abspath(given))  # noqa: PTH100 - resolve would follow links
-    with _io(given):
+    try:
         folder, file = (whole, None) if whole.is_dir() else (whole.parent, whole.name)
         exists = whole.exists()
+    except OSError as error:
+        raise _failed(error, given) from error
     if not exists:
         raise SkillFileNotFoundError(f"{given!r} was not found; give a skill folder or its {SKILL_FILE}.")
     if file is not None and file.casefold() != SKILL_FILE.casefold():

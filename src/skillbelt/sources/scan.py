@@ -7,8 +7,9 @@ come before links, everything in sorted order, so the answer does not depend on 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from skillbelt.errors import (
     LimitError,
@@ -19,7 +20,7 @@ from skillbelt.errors import (
 )
 from skillbelt.limits import KIB, Limits
 from skillbelt.models import Diagnostic, SkillSummary
-from skillbelt.parsing import SKILL_FILE, ParsedSkill, Profile, Report, fences, name_key, parse_frontmatter, parse_skill
+from skillbelt.parsing import SKILL_FILE, ParsedSummary, Profile, Report, fences, name_key, parse_frontmatter
 from skillbelt.sources.paths import hidden, join, shown
 
 if TYPE_CHECKING:
@@ -29,6 +30,24 @@ __all__ = ["Found", "Head", "Listing", "parse_arguments", "read_head", "scan"]
 
 _FIRST_READ = 4 * KIB
 """Nearly every frontmatter fits: the 99th percentile of real ones has 36 lines."""
+
+
+@runtime_checkable
+class Holdable(Protocol):
+    """A tree that can keep its root open for the length of a scan."""
+
+    def hold(self) -> AbstractContextManager[Tree]:
+        """Give the same tree with its root open."""
+        ...
+
+
+@runtime_checkable
+class Statted(Protocol):
+    """A tree that can tell without reading whether a file changed."""
+
+    def version(self, folder: str, path: str) -> str | None:
+        """Return the version of a file, ``None`` when it takes a read to tell."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +63,37 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One scan: usable skills by key in order of their names, shadowed ones by ``name@folder``, the broken ones."""
+    """One scan: usable skills by key in order of their names, shadowed ones by ``name@folder``, the broken ones.
+
+    ``records`` are what was read, by path, so that the next scan need not read unchanged files again.
+    """
 
     found: Mapping[str, Found]
     shadowed: Mapping[str, Found]
     broken: Mapping[str, tuple[Diagnostic, ...]]
     diagnostics: tuple[Diagnostic, ...]
+    records: Mapping[str, Record] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first bytes of a SKILL.md: up to its closing fence, or all of it when ``whole``."""
+    """The first bytes of a SKILL.md, up to its closing fence, and the version of the file they are from."""
 
     data: bytes
-    whole: bool = False
-    version: str = ""
+    version: str
+    halves: fences.Halves | None = None
 
-    def parse(self, **arguments: Any) -> ParsedSkill:
+    def parse(self, **arguments: Any) -> ParsedSummary:
         """Parse level 1 with the arguments of :func:`skillbelt.parsing.parse_skill`."""
-        return (parse_skill if self.whole else parse_frontmatter)(self.data, **arguments)
+        return parse_frontmatter(self.data, halves=self.halves, **arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a scan read from one SKILL.md; good for as long as the file has this version."""
+
+    version: str
+    parsed: ParsedSummary
 
 
 def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
@@ -77,9 +108,9 @@ def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
             continue
         halves = fences.split(data, final=final)
         if halves.state == "found":
-            return Head(data[: halves.body], version=chunk.version)
+            return Head(data[: halves.body], chunk.version, halves)
         if halves.state != "more" or final or size > limits.frontmatter_bytes:
-            return Head(data, version=chunk.version)
+            return Head(data, chunk.version)
         size = limits.frontmatter_bytes + 1
 
 
@@ -95,14 +126,27 @@ def parse_arguments(tree: Tree, folder: str, file: str, profile: Profile, limits
     }
 
 
-def scan(tree: Tree, profile: Profile, limits: Limits) -> Listing:
+def scan(tree: Tree, profile: Profile, limits: Limits, known: Listing | None = None) -> Listing:
     """Look through a whole tree.
+
+    Args:
+        tree: Where to look.
+        profile: How strictly SKILL.md files are read.
+        limits: Bounds of every read.
+        known: The scan before: of files that have the same version still, its answers are taken.
 
     Raises:
         SourceError: The root cannot be read; under STRICT also when any folder below cannot.
         LimitError: A limit of discovery was passed under STRICT.
     """
-    return _Scan(tree, profile, limits).run()
+    records = known.records if known is not None else {}
+    if not isinstance(tree, Holdable):
+        return _Scan(tree, profile, limits, records).run()
+    try:
+        with tree.hold() as held:
+            return _Scan(held, profile, limits, records).run()
+    except ResourceNotFoundError:  # only the root itself: everything below is reported, not raised
+        return _Scan(tree, profile, limits, records).run()
 
 
 @dataclass(slots=True)
@@ -110,6 +154,8 @@ class _Scan:
     tree: Tree
     profile: Profile
     limits: Limits
+    known: Mapping[str, Record]
+    records: dict[str, Record] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     found: dict[str, Found] = field(default_factory=dict)
     shadowed: dict[str, Found] = field(default_factory=dict)
@@ -145,7 +191,7 @@ class _Scan:
         order = sorted(self.found.values(), key=lambda found: (found.summary.name, found.key))
         # A name that one folder uses well and another badly is usable: the good one answers for it.
         broken = {key: found for key, found in self.broken.items() if key not in self.found}
-        return Listing({f.key: f for f in order}, self.shadowed, broken, tuple(self.diagnostics))
+        return Listing({f.key: f for f in order}, self.shadowed, broken, tuple(self.diagnostics), self.records)
 
     def _say(self, code: str, message: str, path: str, hint: str | None = None) -> None:
         report = Report(self.profile, self.tree.where(path))
@@ -221,7 +267,7 @@ class _Scan:
     def _skill(self, folder: str, file: str) -> bool:
         """Read one SKILL.md; return whether there is one, usable or not."""
         try:
-            head = read_head(self.tree, folder, file, self.limits)
+            record = self._record(folder, file)
         except ResourceNotFoundError:
             return False
         except ResourceError as error:
@@ -233,17 +279,27 @@ class _Scan:
             self._unusable(folder, file, "skill-file-unreadable", str(error))
             return True
         self.tops.add(folder.partition("/")[0])
-        parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
+        parsed, summary = record.parsed, record.parsed.summary
         self.diagnostics.extend(parsed.diagnostics)
-        if parsed.skill is None:
-            self._broken(folder, parsed, ())
+        if summary is None:
+            self._broken(folder, parsed.written_name, parsed.diagnostics)
             return True
-        summary = parsed.skill.summary()
-        found = Found(name_key(summary.name), folder, file, summary, head.version)
+        found = Found(name_key(summary.name), folder, file, summary, record.version)
         holder = self.found.setdefault(found.key, found)
         if holder is not found:
             self._shadow(found, holder)
         return True
+
+    def _record(self, folder: str, file: str) -> Record:
+        """Return what a SKILL.md says: as known when it is unchanged, else read and parsed."""
+        path = join(folder, file)
+        record = self.known.get(path)
+        if record is None or not isinstance(self.tree, Statted) or self.tree.version(folder, file) != record.version:
+            head = read_head(self.tree, folder, file, self.limits)
+            parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
+            record = Record(head.version, parsed)
+        self.records[path] = record
+        return record
 
     def _readable(self, folder: str) -> bool:
         try:
@@ -256,6 +312,7 @@ class _Scan:
         self.tops.add(folder.partition("/")[0])
         report = Report(self.profile, self.tree.where(join(folder, file)))
         report.add(code, message, hint=f"Make {file} a readable regular file inside the skill.")
+        self.diagnostics.extend(report.found)
         self._broken(folder, None, tuple(report.found))
 
     def _owned(self, folder: str, code: str, message: str, hint: str) -> None:
@@ -264,15 +321,11 @@ class _Scan:
         report.add(code, message, hint=hint)
         self.broken.setdefault(name_key(folder.rpartition("/")[2]), tuple(report.found))
 
-    def _broken(self, folder: str, parsed: ParsedSkill | None, diagnostics: tuple[Diagnostic, ...]) -> None:
+    def _broken(self, folder: str, written: str | None, diagnostics: tuple[Diagnostic, ...]) -> None:
         """Remember a skill that cannot be used under the names it may be asked for by."""
-        self.diagnostics.extend(diagnostics)
-        names = [folder.rpartition("/")[2] if folder else self.tree.name]
-        written = parsed.raw.get("name") if parsed is not None else None
-        names.append(written if isinstance(written, str) else None)
-        for name in names:
+        for name in (folder.rpartition("/")[2] if folder else self.tree.name, written):
             if name and name.strip():
-                self.broken.setdefault(name_key(name), parsed.diagnostics if parsed is not None else diagnostics)
+                self.broken.setdefault(name_key(name), diagnostics)
 
     def _shadow(self, loser: Found, holder: Found) -> None:
         alias = f"{loser.summary.name}@{loser.folder}"

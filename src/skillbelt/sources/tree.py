@@ -233,7 +233,7 @@ class TreeSource:
     # --- finding --------------------------------------------------------------------------------------------------
 
     def _scan(self) -> Listing:
-        listing = scan(self._tree, self.profile, self.limits)
+        listing = scan(self._tree, self.profile, self.limits, self._listing)
         with self._lock:
             self._listing = listing
             folders = {found.folder for known in (listing.found, listing.shadowed) for found in known.values()}
@@ -264,10 +264,10 @@ class TreeSource:
             except ResourceError as error:
                 raise self._unreadable(name, found, error) from error
             parsed = head.parse(**self._arguments(found))
-            if parsed.skill is None:
+            if parsed.summary is None:
                 raise invalid_skill(f"Skill {shown(name)}", parsed.diagnostics)
-            if name_key(parsed.skill.name) == found.key:
-                return found, parsed.skill.summary()
+            if name_key(parsed.summary.name) == found.key:
+                return found, parsed.summary
         raise self._missing(name)
 
     def _missing(self, name: str) -> SkillNotFoundError:

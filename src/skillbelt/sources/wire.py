@@ -103,7 +103,7 @@ class _Backend(httpcore.NetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - the deadline counts
+        timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
@@ -122,16 +122,16 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose every wait ends at the deadline, however often a byte arrives."""
+    """A connection whose every wait ends at the deadline, however often a byte arrives; other time-outs are ignored."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - the deadline counts
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _left(self._deadline, httpcore.ReadTimeout))
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - the deadline counts
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, _left(self._deadline, httpcore.WriteTimeout))
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class _Stream(httpcore.NetworkStream):
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002 - the deadline counts
+        timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         left = _left(self._deadline, httpcore.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)

@@ -11,7 +11,10 @@ Nothing here extracts: no file, no link and no mode bit of an archive ever reach
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from skillbelt.errors import ResourceNotFoundError, ResourceTypeError, SourceError
@@ -19,7 +22,7 @@ from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic
 from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, name_key, parse_frontmatter
 from skillbelt.sources.archive.content import version_of
-from skillbelt.sources.archive.files import ArchiveFile, Opened, Stamp, storage
+from skillbelt.sources.archive.files import ArchiveFile, Opened, Stamp, settled, storage
 from skillbelt.sources.archive.gate import ArchiveLimits, ArchiveRefusedError, Index, refuse
 from skillbelt.sources.archive.tars import read_tar
 from skillbelt.sources.archive.zips import read_zip
@@ -115,6 +118,14 @@ class ArchiveSource(TreeSource):
             return error.diagnostics
 
 
+@dataclass(slots=True)
+class _Kept:
+    """What was found of a file with some stamp; a tree and those that hold its file open share it."""
+
+    judged: tuple[Stamp, Index | ArchiveRefusedError] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class ArchiveTree:
     """An archive; implements :class:`~skillbelt.sources.tree.Tree`.
 
@@ -145,8 +156,8 @@ class ArchiveTree:
         self.label = label or self._storage.label
         self._kind = kind
         self._bounds = bounds or ArchiveLimits()
-        self._judged: tuple[Stamp, Index | ArchiveRefusedError] | None = None
-        self._lock = threading.Lock()
+        self._held: Opened | None = None
+        self._kept = _Kept()
 
     def where(self, path: str) -> str | None:
         """Return the path in the archive."""
@@ -188,16 +199,34 @@ class ArchiveTree:
                 raise ResourceNotFoundError(f"There is no file {shown(path)}.")
             member = index.files[whole]
             data = member.read(file, offset, size)
-            if len(data) == member.size and version_of(data) != member.version:
+            whole_file = len(data) == member.size
+            if len(data) < min(size, member.size - offset) or (whole_file and version_of(data) != member.version):
                 raise refuse("archive-damaged", f"{shown(path)} is not what it was when the archive was judged.")
             return Chunk(data, member.size, member.executable, member.version)
 
         return self._with_index(taken)
 
+    def version(self, folder: str, path: str) -> str | None:
+        """Return the version of a file, without reading it; ``None`` when there is no such file."""
+        whole = join(folder, path)
+
+        def told(_: Opened, index: Index) -> str | None:
+            return index.files[whole].version if whole in index.files else None
+
+        return self._with_index(told)
+
+    @contextmanager
+    def hold(self) -> Iterator[ArchiveTree]:
+        """Give a tree that keeps the file open: one scan opens it once and sees one archive, whatever is renamed."""
+        with self._storage.opened() as file:
+            held = copy(self)
+            held._held = file
+            yield held
+
     def _with_index(self, work: Callable[[Opened, Index], _T]) -> _T:
         """Do something with the file and its index, which are of one time: else the file is opened anew."""
-        for _ in range(_TRIES):
-            with self._storage.opened() as file:
+        for attempt in range(_TRIES):
+            with self._storage.opened() if self._held is None or attempt else nullcontext(self._held) as file:
                 stamp = file.stamp()
                 try:
                     index = self._index(file, stamp)
@@ -214,12 +243,15 @@ class ArchiveTree:
         raise SourceError(f"The archive {shown(self.label)} is being written; try again when that is done.")
 
     def _index(self, file: Opened, stamp: Stamp) -> Index:
-        judged = self._judged
+        judged = self._kept.judged
         if judged is None or judged[0] != stamp:
-            with self._lock:  # one thread judges, the others wait for what it finds
-                judged = self._judged
+            with self._kept.lock:  # one thread judges, the others wait for what it finds
+                judged = self._kept.judged
                 if judged is None or judged[0] != stamp:
-                    judged = self._judged = (stamp, self._judge(file))
+                    young = not settled(stamp)
+                    judged = (stamp, self._judge(file))
+                    # A file written just now may be written again under the same time: then it is judged once more.
+                    self._kept.judged = None if young else judged
         if isinstance(judged[1], ArchiveRefusedError):
             raise judged[1].anew()
         return judged[1]
@@ -245,7 +277,7 @@ def _require_skills(file: Opened, index: Index) -> None:
     for path in top if len(top) > 1 else ():
         folder = path.partition("/")[0]
         head = index.files[path].read(file, 0, Limits().frontmatter_bytes + 1)
-        skill = parse_frontmatter(head, profile=LENIENT, directory=folder).skill
+        skill = parse_frontmatter(head, profile=LENIENT, directory=folder).summary
         if skill is None:  # a broken one claims nothing; the scan says what is wrong with it
             continue
         holder = holders.setdefault(name_key(skill.name), folder)

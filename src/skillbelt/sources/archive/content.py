@@ -21,7 +21,19 @@ from skillbelt.sources.archive.gate import refuse
 if TYPE_CHECKING:
     from skillbelt.sources.archive.files import Opened
 
-__all__ = ["GZIP", "RAW", "Content", "Deflated", "Inflation", "Member", "Point", "Stored", "Stretch", "Sum", "version_of"]
+__all__ = [
+    "GZIP",
+    "RAW",
+    "Content",
+    "Deflated",
+    "Inflation",
+    "Member",
+    "Point",
+    "Stored",
+    "Stretch",
+    "Sum",
+    "version_of",
+]
 
 RAW = -15
 GZIP = 31

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, BinaryIO, Protocol
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO, Protocol
 from skillbelt.errors import SourceError
 from skillbelt.sources.paths import shown
 
-__all__ = ["ArchiveFile", "Opened", "Stamp", "Storage", "storage"]
+__all__ = ["ArchiveFile", "Opened", "Stamp", "Storage", "settled", "storage"]
 
 ArchiveFile = str | os.PathLike[str] | bytes | BinaryIO
 """What an archive can be read from."""
@@ -25,6 +26,15 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0
 _BLOCK = 1 << 20
 
 Stamp = tuple[int, ...]
+"""Size and, of a file on disk, the times of modification and of change, its inode and its device."""
+
+_SETTLED = 100_000_000
+"""Nanoseconds after which a file's time tells: two writes within one tick of a coarse clock have one time."""
+
+
+def settled(stamp: Stamp) -> bool:
+    """Whether a later change of the file would show in its stamp."""
+    return len(stamp) == 1 or time.time_ns() - max(stamp[1:3]) > _SETTLED
 
 
 class Opened(Protocol):

@@ -221,7 +221,9 @@ def _extend(names: dict[bytes, bytes], header: _Header, data: bytes) -> None:
     for key, value in _records(data):
         if key.startswith(b"GNU.sparse"):
             raise refuse("archive-special", "a file of it is sparse.", hint="Make it without «--sparse».")
-        if key in (b"size", b"linkpath") or (key == b"path" and header.kind == _GLOBAL):
+        if key == b"linkpath":
+            raise refuse("archive-link", "it holds a link.", hint="Replace it by what it leads to (tar -h).")
+        if key == b"size" or (key == b"path" and header.kind == _GLOBAL):
             raise _differs(f"an extension header says {shown(key.decode('ascii'))}, which not every tool heeds")
         if key == b"path":
             if _PAX in names:

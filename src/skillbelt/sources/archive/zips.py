@@ -240,7 +240,7 @@ def _local(file: Opened, entries: Sequence[_Entry], end: int) -> Sequence[tuple[
     placed = []
     at = 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
-    for entry, following in zip(ordered, [*(e.offset for e in ordered[1:]), end], strict=True):
+    for entry, following in zip(ordered, [*(e.offset for e in ordered[1:]), end], strict=False):  # none, or as many
         if entry.offset != at:
             raise _differs("it has data before or between its entries, or entries that overlap")
         header = file.at(at, _LOCAL.size)
