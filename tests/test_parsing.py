@@ -90,9 +90,11 @@ def test_diagnostics_are_errors_first_then_by_line():
     assert lines == sorted(lines)
 
 
-def test_level_one_has_no_instructions_and_no_digest():
-    skill = parse_frontmatter(b"---\nname: mail\ndescription: x\n---\nBody").unwrap()
-    assert (skill.name, skill.instructions, skill.digest) == ("mail", "", "")
+def test_level_one_alone_is_that_of_the_whole():
+    data = b"---\nname: mail\ndescription: x\n---\nBody"
+    assert parse_frontmatter(data).summary == parse_skill(data).unwrap().summary()
+    broken = parse_frontmatter(b"---\nname: Mail\ndescription:\n---\nBody")
+    assert (broken.summary, broken.written_name) == (None, "Mail")
 
 
 def test_a_parsed_file_without_skill_says_every_error_when_unwrapped():

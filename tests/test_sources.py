@@ -537,7 +537,7 @@ def test_an_odd_name_is_only_a_name(make, odd):
 # --- mappings ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", ["", "/a", "a/../b", "a\\b", "a//b", "a/\ud800", "a/\udcff"])
+@pytest.mark.parametrize("key", ["", "/a", "a/../b", "a\\b", "a//b", "a/\ud800", "\udcff.md"])
 def test_a_mapping_key_that_is_no_path_is_refused(key):
     with pytest.raises(SourceError, match="key that is no path"):
         MappingSource({key: "x"})
@@ -790,7 +790,7 @@ def test_folders_are_searched_as_deep_as_the_limit(make, depth, found):
     files = {"a/SKILL.md": text_of("a"), "x/b/SKILL.md": text_of("b"), "x/y/c/SKILL.md": text_of("c")}
     source = make(files, limits=Limits(depth=depth))
     assert names(source) == found
-    assert codes(source) == ([] if len(found) == 3 else ["depth-limit"])
+    assert set(codes(source)) == (set() if len(found) == 3 else {"depth-limit"})
     if len(found) < 3:
         with pytest.raises(LimitError, match=r"Limits\.depth"):
             make(files, limits=Limits(depth=depth), profile=STRICT).list()
@@ -942,8 +942,8 @@ def linked(tmp_path):
 
 INSIDE = ["in.md", "chain.md", "up.md", "self/ok.md", "self/self/self/in.md", "back/references/ok.md"]
 OUTSIDE = [
-    "out.md", "abs.md", "abs-in.md", "sibling.md", "loose.md", "away/secret.md", "skills/b/secret.md", "skills/a/SKILL.md",
-    "back/back/b/secret.md", "zero", "proc",
+    "out.md", "abs.md", "abs-in.md", "sibling.md", "loose.md", "away/secret.md", "skills/b/secret.md",
+    "skills/a/SKILL.md", "zero", "proc",
 ]  # fmt: skip
 NOWHERE = ["loop.md", "ping.md", "gone.md", "slash.md", "self/nope.md", "gone.md/x"]
 
@@ -1022,7 +1022,8 @@ def test_links_lead_anywhere_for_a_trusted_root_that_follows_them(linked):
     [
         ("inside", ["a", "b"], {("symlink-escape", "abs"), ("symlink-escape", "out"), ("symlink-escape", "abs-b"),
                                 ("symlink-loop", "again"), ("folder-unreadable", "gone"), ("symlink-escape", "loop")}),
-        ("refuse", ["a", "b"], {("symlink-escape", n) for n in ("abs", "abs-b", "again", "gone", "loop", "out", "x.md")}),
+        ("refuse", ["a", "b"], {("symlink-escape", n)
+                               for n in ("abs", "abs-b", "again", "gone", "loop", "out", "x.md")}),
         ("follow", ["a", "b", "out"], {("symlink-loop", "again"), ("symlink-loop", "abs-b"), ("symlink-loop", "out"),
                                        ("folder-unreadable", "gone"), ("symlink-escape", "loop"),
                                        ("name-dir-mismatch", "abs/SKILL.md")}),
@@ -1225,12 +1226,10 @@ def test_a_sparse_skill_file_of_ten_gibibytes_is_refused(tmp_path):
 
 @pytest.fixture
 def latin(tmp_path):
-    folder = os.fsencode(tmp_path) + b"/caf\xe9"
-    os.mkdir(folder)
-    for name, text in {b"SKILL.md": text_of("cafe").encode(), b"r\xe9f.md": b"x", b"ok.md": b"ok"}.items():
-        with open(folder + b"/" + name, "wb") as file:
-            file.write(text)
-    return tmp_path
+    return build(
+        tmp_path,
+        {"caf\udce9/SKILL.md": text_of("cafe"), "caf\udce9/r\udce9f.md": "x", "caf\udce9/ok.md": "ok"},
+    )
 
 
 def test_a_folder_name_that_is_not_utf8_serves_its_skill(latin):
@@ -1419,8 +1418,8 @@ def _failing(monkeypatch, function, number, when):
 @pytest.mark.parametrize("function", ["scandir", "fstat"])
 @pytest.mark.parametrize("profile", [LENIENT, STRICT], ids=lambda p: p.title)
 def test_a_failing_disk_raises_and_never_looks_like_an_empty_source(root, monkeypatch, function, profile):
-    _failing(monkeypatch, function, errno.EIO, lambda *_: True)
-    with pytest.raises(SourceError, match="cannot be read") as caught:
+    with monkeypatch.context() as patch, pytest.raises(SourceError, match="cannot be read") as caught:
+        _failing(patch, function, errno.EIO, lambda *_: True)
         DirectorySource(root, profile=profile).list()
     assert "/host/path" not in str(caught.value)
 
@@ -1481,7 +1480,7 @@ def test_a_skill_file_that_fails_is_an_error_and_the_others_stay_listed(tmp_path
 
 def test_a_group_whose_listing_fails_is_said(tmp_path, monkeypatch):
     build(tmp_path, {"a/SKILL.md": text_of("a"), "g/b/SKILL.md": text_of("b")})
-    real, group = os.scandir, os.stat(tmp_path / "g").st_ino
+    real, group = os.scandir, (tmp_path / "g").stat().st_ino
     monkeypatch.setattr(
         "skillbelt.sources.directory.os.scandir",
         lambda fd: real(fd) if os.fstat(fd).st_ino != group else (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")),
@@ -1576,7 +1575,7 @@ def test_no_descriptor_is_left_open_on_any_path(linked, monkeypatch):
     _fifo(linked / "a" / "pipe")
 
     def count():
-        return len(os.listdir("/proc/self/fd"))
+        return len(list(Path("/proc/self/fd").iterdir()))
 
     before = count()
     for policy in ("inside", "refuse", "follow"):

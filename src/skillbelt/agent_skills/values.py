@@ -184,9 +184,7 @@ def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, 
     what = repr(tree.where(file))
     try:
         split_path(file)
-        data = (
-            tree.read("", file, size=limits.skill_bytes + 1).data if whole else read_head(tree, "", file, limits).data
-        )
+        read = tree.read("", file, size=limits.skill_bytes + 1) if whole else read_head(tree, "", file, limits)
     except ResourceNotFoundError:
         raise SkillFileNotFoundError(f"{what} was not found; give the path of a {SKILL_FILE}.") from None
     except ResourceError as error:
@@ -195,7 +193,7 @@ def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, 
         raise invalid_skill(what, tuple(report.found)) from error
     except SourceError as error:
         raise SourceError(f"{what}: {error}") from error
-    spec = _spec(parse_skill(data, **parse_arguments(tree, "", file, profile, limits)), what)
+    spec = _spec(parse_skill(read.data, **parse_arguments(tree, "", file, profile, limits)), what)
     if whole:
         return spec
     # The head alone was parsed: that it has no body says nothing about the file.

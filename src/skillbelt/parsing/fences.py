@@ -76,7 +76,7 @@ def split(data: bytes, *, final: bool = True) -> Halves:
     if opening is None:
         undecided = not final and b"---".startswith(data[position:].rstrip(b" \t")[:3])
         return Halves("more" if undecided else "missing", bom=bom)
-    closing = _CLOSING.search(data, opening.end())
+    closing = _closing(data, opening.end())
     if closing is None or (not final and closing.end() == len(data)):
         return Halves("unclosed" if final else "more", start=opening.end(), line=line, bom=bom)
     return Halves(
@@ -89,6 +89,16 @@ def split(data: bytes, *, final: bool = True) -> Halves:
         leading=line > 1,
         dots=closing[1] == b"...",
     )
+
+
+def _closing(data: bytes, start: int) -> re.Match[bytes] | None:
+    """Find the closing fence; nearly always the first ``---`` after a line feed, which a plain search finds."""
+    at = data.find(b"\n---", start - 1) + 1
+    if at and data.find(b"\r", start, at) < 0 and data.find(b"\n...", start - 1, at) < 0:
+        closing = _CLOSING.match(data, at)
+        if closing is not None:
+            return closing
+    return _CLOSING.search(data, start)
 
 
 def _skip_leading(data: bytes, position: int, *, final: bool) -> int | None:
@@ -120,7 +130,7 @@ def line_breaks(data: bytes) -> int:
 
 def is_utf16(data: bytes) -> bool:
     """Whether the bytes are UTF-16 (or UTF-32), with or without a byte order mark."""
-    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] in (*_WIDE, b"\x00\x00\xfe\xff")
+    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] in _WIDE or data[:4] == b"\x00\x00\xfe\xff"
 
 
 def to_utf8(data: bytes) -> bytes:

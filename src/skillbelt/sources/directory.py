@@ -117,7 +117,8 @@ class DirectoryTree:
 
     def where(self, path: str) -> str | None:
         """Return the absolute path, printable whatever bytes it has."""
-        return _printable(os.path.join(self.root, path) if path else self.root)  # noqa: PTH118
+        whole = f"{self.root.rstrip('/')}/{path}" if path else self.root
+        return whole if whole.isascii() else _printable(whole)
 
     def require(self) -> None:
         """Raise :class:`~skillbelt.errors.SourceError` unless the root is a folder that can be read."""
@@ -211,7 +212,7 @@ class DirectoryTree:
 
     def _open(self, folder: str, path: str, flags: int) -> int:
         """Open ``path`` below ``folder`` below the root; each is a border for the links below it."""
-        fd = self._open_root() if self._fd < 0 else os.dup(self._fd)
+        fd = self._open_root() if self._fd < 0 else self._fd
         for part, wanted in ((folder, _FOLDER if path else flags), (path, flags)):
             if part:
                 above = fd
@@ -220,8 +221,9 @@ class DirectoryTree:
                 except OSError as error:
                     raise _translated(error, part) from None
                 finally:
-                    os.close(above)
-        return fd
+                    if above != self._fd:
+                        os.close(above)
+        return os.dup(fd) if fd == self._fd else fd
 
     def _beneath(self, base: int, path: str, flags: int) -> int:
         if self._links == "follow":

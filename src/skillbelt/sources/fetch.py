@@ -212,7 +212,7 @@ class Fetcher:
                 outcome = self._followed(start, own, max_bytes, deadline)
                 if outcome.status not in _AGAIN:
                     return outcome
-                asked = _seconds(outcome.headers.get("retry-after"))
+                asked = _number(outcome.headers.get("retry-after"))
             except UnreachableError as error:
                 outcome, asked = error, 0.0
             pause = max(asked, _FIRST_PAUSE * 2**tries * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
@@ -271,23 +271,24 @@ class Fetcher:
         size = sum(len(name) + len(value) for name, value in response.headers.raw)
         if size > self.limits.header_bytes:
             raise SourceError(f"{shown_url(url)} sent {size} bytes of headers; {self.limits.header_bytes} are allowed.")
-        failed = status >= 400
         if status in _REDIRECTS:
             return Fetched(status, headers, b"", str(url))  # nobody reads those bodies, and they may be endless
-        sink = Sink(min(max_bytes, _ERROR_BYTES) if failed else max_bytes, headers.get("content-encoding", ""))
-        declared = headers.get("content-length", "")
-        full = declared.isdecimal() and int(declared[:20]) > sink.bound
-        if not full or failed:
-            full = False
+        failed = status >= 400
+        bound = min(max_bytes, _ERROR_BYTES) if failed else max_bytes
+        sink = Sink(bound, headers.get("content-encoding", ""))
+        fits = True
+        if not failed and sink.plain and _number(headers.get("content-length")) > bound:
+            fits = False  # said beforehand: not a byte of it is read
+        else:
             for piece in cast("Iterable[bytes]", response.stream):
                 if not deadline.left():
                     raise self._late(url, deadline)
-                full = not sink.add(piece)
-                if full:
+                fits = sink.add(piece)
+                if not fits:
                     break
-        if full and not failed:
+        if not fits and not failed:
             raise ResponseTooLargeError(f"{shown_url(url)} is larger than {max_bytes} bytes.")
-        if not (full or sink.complete):
+        if fits and not sink.complete:
             raise UnreachableError(f"{shown_url(url)} ended too early.")
         return Fetched(status, headers, sink.body(), str(url))
 
@@ -304,6 +305,6 @@ class Fetcher:
         return UnreachableError(f"{shown_url(url)} did not answer in full within {deadline.seconds:g} seconds.")
 
 
-def _seconds(text: str | None) -> float:
-    """Return what a Retry-After header asks for; a date is not waited for."""
-    return float(text) if text and text.isascii() and text.isdecimal() and len(text) < 9 else 0.0
+def _number(text: str | None) -> float:
+    """Return a header that is a whole number, however long; 0 for anything else, such as a date to wait for."""
+    return float(text) if text and text.isascii() and text.isdecimal() else 0.0

@@ -292,7 +292,7 @@ class HttpSource:
         if len(summaries) != 1:
             if summaries:
                 report.add("skill-file-type", f"It holds {len(summaries)} skills; it must be one.", fatal=True)
-            raise self._invalid(entry, [*report.found, *(d for found in source.problems().values() for d in found)])
+            raise self._invalid(entry, (*report.found, *source.diagnostics()))
         skill = source.load(summaries[0].name)
         if not _at_root(tree):
             hint = f"Pack {SKILL_FILE} at the top, without a folder around it."

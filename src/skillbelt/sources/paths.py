@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from skillbelt.errors import ResourcePathError
 from skillbelt.models import ResourceKind
 
-__all__ = ["hidden", "join", "kind_of", "portable", "private", "shown", "split_path"]
+__all__ = ["hidden", "hidden_name", "join", "kind_of", "portable", "private", "shown", "split_path"]
 
 _PATH = 4096
 _PARTS = 64
@@ -58,7 +58,12 @@ def portable(path: str) -> str:
 
 def hidden(parts: Iterable[str]) -> bool:
     """Whether a path is left out of listings: dot files, version control, dependencies, caches."""
-    return any(part.startswith(".") or part in _IGNORED for part in parts)
+    return any(hidden_name(part) for part in parts)
+
+
+def hidden_name(name: str) -> bool:
+    """Whether one name is left out of listings."""
+    return name[:1] == "." or name in _IGNORED
 
 
 def private(parts: Iterable[str]) -> bool:

@@ -5,6 +5,7 @@ Nothing in a skill or an index can loosen it; only the application's arguments d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -83,9 +84,13 @@ def parse_url(url: str, reference: str | None = None) -> httpx.URL:
         raise MissingExtraError("Fetching skills over HTTP", extra="remote") from None
     try:
         whole = httpx.URL(url)
-        return (whole if reference is None else whole.join(reference)).copy_with(fragment=None)
+        whole = (whole if reference is None else whole.join(reference)).copy_with(fragment=None)
     except (httpx.InvalidURL, TypeError, ValueError):
-        raise RefusedUrlError(f"{public_url(str(reference or url))[:_SHOWN]!r} is not a URL.") from None
+        whole = None
+    # httpx escapes what cannot be in the name of a host instead of refusing it.
+    if whole is None or not re.fullmatch(rb"[A-Za-z0-9._:-]*", whole.raw_host):
+        raise RefusedUrlError(f"{public_url(str(reference or url))[:_SHOWN]!r} is not a URL.")
+    return whole
 
 
 def join_url(base: str, reference: str) -> str:

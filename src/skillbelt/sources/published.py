@@ -143,7 +143,7 @@ class _FilesTree(MappingTree):
     def __init__(
         self, entry: IndexEntry, skill_file: bytes, get: Callable[[str], bytes], size: Callable[[str], int]
     ) -> None:
-        super().__init__({path: b"" for path in entry.files} | {SKILL_FILE: skill_file})
+        super().__init__(dict.fromkeys(entry.files, b"") | {SKILL_FILE: skill_file})
         self._get = get
         self._size = size
 

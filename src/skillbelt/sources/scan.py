@@ -6,7 +6,7 @@ come before links, everything in sorted order, so the answer does not depend on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -21,7 +21,7 @@ from skillbelt.errors import (
 from skillbelt.limits import KIB, Limits
 from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.parsing import SKILL_FILE, ParsedSummary, Profile, Report, fences, name_key, parse_frontmatter
-from skillbelt.sources.paths import hidden, join, shown
+from skillbelt.sources.paths import hidden_name, join, shown
 
 if TYPE_CHECKING:
     from skillbelt.sources.tree import Entry, Tree
@@ -155,6 +155,7 @@ class _Scan:
     profile: Profile
     limits: Limits
     known: Mapping[str, Record]
+    stat: Callable[[str, str], str | None] | None = None
     records: dict[str, Record] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     found: dict[str, Found] = field(default_factory=dict)
@@ -175,6 +176,7 @@ class _Scan:
             self._say("folder-missing", "The skills folder does not exist (yet).", "", "Create it, or name another.")
             return self._listing()
         self.visited.add(root.identity)
+        self.stat = self.tree.version if isinstance(self.tree, Statted) else None
         self._folder("", 0)
         # Links last, so that a folder is known by its own name and not by that of a link to it.
         while self.links and not self.full:
@@ -230,7 +232,7 @@ class _Scan:
         for entry in entries:
             if not self._count_entry(path):
                 return
-            if entry.kind not in ("directory", "link") or hidden((entry.name,)):
+            if entry.kind not in ("directory", "link") or hidden_name(entry.name):
                 continue
             below = join(path, entry.name)
             if entry.kind == "link":
@@ -294,7 +296,7 @@ class _Scan:
         """Return what a SKILL.md says: as known when it is unchanged, else read and parsed."""
         path = join(folder, file)
         record = self.known.get(path)
-        if record is None or not isinstance(self.tree, Statted) or self.tree.version(folder, file) != record.version:
+        if record is None or self.stat is None or self.stat(folder, file) != record.version:
             head = read_head(self.tree, folder, file, self.limits)
             parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
             record = Record(head.version, parsed)

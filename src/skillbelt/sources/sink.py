@@ -32,7 +32,7 @@ class Sink:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise SourceError(f"The response is encoded as {encoding[:40]!r}, which was not asked for.")
-        self.bound = bound
+        self._bound = bound
         self._machine = zlib.decompressobj(_GZIP) if encoding.endswith("gzip") else None
         self._fed = False
         self._size = 0
@@ -48,7 +48,7 @@ class Sink:
             SourceError: The compressed data is damaged.
         """
         while data:
-            room = self.bound - self._size
+            room = self._bound - self._size
             if self._machine is None:
                 piece, data = data[: room + 1], b""
             else:
@@ -65,6 +65,11 @@ class Sink:
             if len(piece) > room:
                 return False
         return True
+
+    @property
+    def plain(self) -> bool:
+        """Whether the body is sent as it is."""
+        return self._machine is None
 
     @property
     def complete(self) -> bool:

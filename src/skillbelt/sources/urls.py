@@ -39,7 +39,9 @@ class Redactor:
     """
 
     def __init__(self, options: object = None) -> None:
-        self._secrets = sorted(_texts(options), key=len, reverse=True)
+        # A library may show an option whole, escaped, or only the word of it that it stumbled over.
+        texts = {form for text in _texts(options) for form in (text, repr(text)[1:-1], *text.split())}
+        self._secrets = sorted((text for text in texts if len(text) > _SHORT), key=len, reverse=True)
 
     def line(self, error: BaseException) -> str:
         """Return the kind of an error and one bounded line of its text; of the system's errors no path."""
@@ -60,5 +62,5 @@ def _texts(options: object) -> Iterator[str]:
             yield from _texts(value)
     elif isinstance(options, bytes):
         yield from _texts(options.decode("utf-8", "replace"))
-    elif isinstance(options, str) and len(options) > _SHORT:
+    elif isinstance(options, str):
         yield options

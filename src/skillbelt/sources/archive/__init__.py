@@ -22,7 +22,7 @@ from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic
 from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, name_key, parse_frontmatter
 from skillbelt.sources.archive.content import version_of
-from skillbelt.sources.archive.files import ArchiveFile, Opened, Stamp, settled, storage
+from skillbelt.sources.archive.files import ArchiveFile, Opened, Stamp, settled, storage, written
 from skillbelt.sources.archive.gate import ArchiveLimits, ArchiveRefusedError, Index, refuse
 from skillbelt.sources.archive.tars import read_tar
 from skillbelt.sources.archive.zips import read_zip
@@ -233,12 +233,12 @@ class ArchiveTree:
                     result = work(file, index)
                 except SourceError as error:
                     # What looks damaged may only be half written; an archive that stays as it is, is damaged.
-                    if file.stamp() == stamp:
+                    if not written(stamp, file.stamp()):
                         if isinstance(error, ArchiveRefusedError):
                             raise error.of(self.label, self._storage.where) from None
                         raise
                 else:
-                    if file.stamp() == stamp:
+                    if not written(stamp, file.stamp()):
                         return result
         raise SourceError(f"The archive {shown(self.label)} is being written; try again when that is done.")
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Protocol
 from skillbelt.errors import SourceError
 from skillbelt.sources.paths import shown
 
-__all__ = ["ArchiveFile", "Opened", "Stamp", "Storage", "settled", "storage"]
+__all__ = ["ArchiveFile", "Opened", "Stamp", "Storage", "settled", "storage", "written"]
 
 ArchiveFile = str | os.PathLike[str] | bytes | BinaryIO
 """What an archive can be read from."""
@@ -70,6 +70,11 @@ class Storage(Protocol):
     def opened(self) -> AbstractContextManager[Opened]:
         """Open it for one call."""
         ...
+
+
+def written(before: Stamp, after: Stamp) -> bool:
+    """Whether an open file was written to in between; the time of change is that of a rename or a deletion as well."""
+    return before[:2] != after[:2]
 
 
 def storage(file: ArchiveFile) -> Storage:

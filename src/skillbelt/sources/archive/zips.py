@@ -69,7 +69,7 @@ def read_zip(file: Opened, limits: ArchiveLimits) -> Index:
     limits.check_file(file.size)
     start, size, count = _find_directory(file)
     limits.check_entries(count)
-    if size > count * (_CENTRAL.size + KIB):
+    if size > 64 * KIB + count * (_CENTRAL.size + KIB):
         raise _differs("its central directory is larger than its entries")
     entries = _central(file.at(start, size), count)
     index = Index()
