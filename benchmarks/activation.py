@@ -62,10 +62,13 @@ class Activation:
         self.load(self.wanted)
 
 
-class Overhead(Activation):
+class Overhead:
     """The same out of 1000 skills, beside the plain tool."""
 
     params = ((1000,), TOOLS)
+    param_names = ("skills", "tool")
+    setup_cache = Activation.setup_cache
+    setup = Activation.setup
 
     def time_plain(self, roots, skills, tool):
         self.plain(self.wanted)

@@ -646,7 +646,7 @@ Feature: What a SKILL.md may say
       | STRICT     | a    | allowed-tools: Read, Grep | 4    | allowed-tools | commas                      | Read Grep           |
       | STRICT     | a    | colour: blue              | 4    | colour        | 'colour'                    | 'metadata'          |
       | STRICT     | a    | license: a\nlicense: b    | 5    | license       | 'license' is given twice    | Keep one            |
-      | NAMESPACED | l/a  | steps: build              | 4    | steps         | a str; it must be a list    | - text              |
+      | NAMESPACED | l/a  | steps: build              | 4    | steps         | must be a list of texts     | - text              |
 
   @S1-30
   Scenario Outline: A file that is not there is a FileNotFoundError that names SKILL.md: <path>

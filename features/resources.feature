@@ -76,6 +76,8 @@ Feature: The files of a skill
       | references\\a.md            |
       | C:\\Windows\\win.ini        |
       | references/a.md\x00.txt     |
+      | file:/etc/hostname          |
+      | C:/Windows/win.ini          |
 
   @S3-34
   Scenario: An empty path is refused before anything is read
@@ -96,7 +98,6 @@ Feature: The files of a skill
       | %2e%2e/secret             |
       | ．．/secret               |
       | ~/secret                  |
-      | file:/etc/hostname        |
 
   # --- whose file -----------------------------------------------------------------------------------------------------
 

@@ -485,6 +485,35 @@ def test_threads_never_see_a_body_of_one_version_with_the_name_of_another(folder
     assert bad == []
 
 
+def test_a_folder_that_is_exchanged_is_seen_whole_old_or_new(folder):
+    versions = {}
+    for slot, name in (("scripts", "local/a"), ("references", "local/b")):
+        versions[name] = slot
+        put(folder.parent / slot / "SKILL.md", MAIL.replace("local/mail", name))
+        put(folder.parent / slot / slot / "file.md")
+    link = folder.parent / "current"
+    link.symlink_to("scripts")
+    loader = AgentSkillLoader.from_folder(link)
+    stop = threading.Event()
+
+    def exchange():
+        while not stop.is_set():
+            for slot in versions.values():
+                (folder.parent / "next").symlink_to(slot)
+                (folder.parent / "next").replace(link)
+
+    writer = threading.Thread(target=exchange)
+    writer.start()
+    try:
+        for _ in range(500):
+            found = loader.activate()
+            assert [slot.name for slot in found.resource_slots] == [versions[found.name]]
+            assert len(loader.list_resources()) == 1
+    finally:
+        stop.set()
+        writer.join()
+
+
 # --- bundled files ----------------------------------------------------------------------------------------------------
 
 

@@ -317,7 +317,14 @@ def test_a_summary_that_is_none_is_caught(bad):
     with pytest.raises(InvalidSkillError, match="A source gave"):
         source.list()
     with pytest.raises(InvalidSkillError, match="A source gave"):
-        source.lookup(getattr(bad, "name", "").strip() or "pdf") if bad != summary_of("") else source.diagnostics()
+        source.diagnostics()
+
+
+@pytest.mark.row("S3-55")
+@pytest.mark.parametrize("bad", [None, "pdf", {"name": "pdf"}, summary_of("pdf", "")], ids=range(4))
+def test_an_answer_that_is_no_summary_is_caught(bad):
+    with pytest.raises(InvalidSkillError, match="A source gave"):
+        merge(Fake([bad])).lookup("pdf")
 
 
 @pytest.mark.row("S3-55", "S3-44")

@@ -4,6 +4,7 @@ import gzip
 import socket
 import ssl
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -186,6 +187,16 @@ def test_a_transport_of_the_callers_is_held_to_the_deadline_between_pieces() -> 
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Slow()))
     error = outcome(lambda: fetcher(limits=QUICK, transport=transport).get("https://a.example/", max_bytes=9))
     assert isinstance(error, UnreachableError)
+
+
+def test_a_transport_that_fails_because_time_is_up_says_that_time_is_up() -> None:
+    def late(_: httpx.Request) -> httpx.Response:
+        time.sleep(0.3)
+        raise OSError("interrupted")
+
+    brief = fetcher(limits=HttpLimits(deadline=0.2), transport=httpx.MockTransport(late))
+    error = outcome(lambda: brief.get("https://a.example/", max_bytes=9))
+    assert str(error) == "'https://a.example/' did not answer in full within 0.2 seconds."
 
 
 # --- size -------------------------------------------------------------------------------------------------------------

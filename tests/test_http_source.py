@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import sys
 import tarfile
 import threading
 import zipfile
@@ -11,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from http_server import (
     Site,
@@ -39,12 +42,13 @@ from skillbelt import (
     SourceError,
     merge,
 )
-from skillbelt.errors import LimitError
+from skillbelt.errors import LimitError, MissingExtraError
+from skillbelt.parsing import name_key
 from skillbelt.sources import fetch
 from skillbelt.sources.base import Troubled, Versioned
 from skillbelt.sources.fetch import HttpLimits, RefusedUrlError, UnreachableError
 from skillbelt.sources.http import HttpSource, http_source
-from skillbelt.sources.well_known import index_urls
+from skillbelt.sources.well_known import SCHEMA, index_urls, read_index
 
 NEW = "/.well-known/agent-skills/index.json"
 OLD = "/.well-known/skills/index.json"
@@ -425,6 +429,7 @@ def test_drafts_that_give_each_file_a_digest_are_verified(site: Site) -> None:
         ({"files": ["SKILL.md", "a", "a/b"]}, "'a' both as a file and as a folder"),
         ({"name": ".."}, "cannot be part of an address"),
         ({"name": "a/b"}, "cannot be part of an address"),
+        ({"name": "a\ud800"}, "cannot be part of an address"),
     ],
 )
 def test_its_bad_entries_are_not_loaded(site: Site, changed: dict[str, Any], words: str) -> None:
@@ -502,7 +507,7 @@ def test_an_archive_that_breaks_a_rule_is_not_used(site: Site, data: bytes, word
     skills = source(site)
     with pytest.raises(InvalidSkillError, match=words) as caught:
         skills.load("mail")
-    assert caught.value.diagnostics and all(d.severity == "error" for d in caught.value.diagnostics)
+    assert any(d.severity == "error" for d in caught.value.diagnostics)
     assert skills.load("pdf").name == "pdf"
     assert any(d.severity == "error" and d.path == f"{site.url}/mail.zip" for d in skills.diagnostics())
 
@@ -696,6 +701,44 @@ def test_an_index_past_its_bound_is_refused_and_one_that_is_denied_says_what_to_
         source(site).list()
     site.routes[NEW] = in_turn(reply("busy", 503), reply('{"skills": []}'))
     assert source(site).list() == ()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+ENTRY = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["mail", "a b", "..", "\ud800", "x" * 99]) | JSON,
+        "description": st.text(max_size=20) | JSON,
+        "type": st.sampled_from(["skill-md", "archive"]) | JSON,
+        "url": st.sampled_from(["a/SKILL.md", "//h/a", "http://[", "\ud800", "https://h:99999/"]) | JSON,
+        "digest": st.just(digest("x")) | JSON,
+        "files": st.lists(st.just("SKILL.md") | st.fixed_dictionaries({"path": JSON}) | JSON, max_size=3) | JSON,
+    },
+)
+
+
+@given(
+    st.fixed_dictionaries({"skills": st.lists(ENTRY | JSON, max_size=4)}, optional={"$schema": st.just(SCHEMA) | JSON})
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_an_index_holds_reading_it_gives_an_index(root: Any) -> None:
+    data = json.dumps(root).encode()
+    for profile in (LENIENT, STRICT, NAMESPACED):
+        index = read_index(data, url="https://a.example/index.json", label="a", profile=profile, limits=Limits())
+        assert all(name_key(e.summary.name) == key for key, e in index.entries.items())
+        assert all(e.url.startswith(("https://", "http://")) for e in index.entries.values())
+        assert not index.broken.keys() & index.entries.keys()
+        assert all(d.message.isprintable() for d in index.diagnostics)
+
+
+def test_without_httpx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "skillbelt\[remote\]"'):
+        http_source("https://example.com")
 
 
 @pytest.mark.parametrize(

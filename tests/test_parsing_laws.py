@@ -1,6 +1,7 @@
 """Laws of parsing, for any input: it never raises, it never loses text, and its profiles agree where they must."""
 
 import json
+from contextlib import suppress
 
 import pytest
 import yaml
@@ -9,10 +10,11 @@ from hypothesis import strategies as st
 
 from skillbelt import LENIENT, NAMESPACED, STRICT, MappingSource, parse_skill
 from skillbelt.parsing import fences, name_key, parse_frontmatter, usable_label
+from skillbelt.parsing.nodes import Mapping, YamlProblem
 from skillbelt.parsing.repair import repair, salvage
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PROFILES = (STRICT, LENIENT, NAMESPACED)
 VALID = (
@@ -22,10 +24,11 @@ VALID = (
 
 # Line ends and what a fence, a key and a scalar are made of come often; anything else comes too.
 PIECES = [
-    "---", "...", "\n", "\r\n", "\r", " ", "  ", "\t", "name", "description", "metadata", "allowed-tools", "steps", ":", ": ",
-    "- ", "#", " #", "'", '"', "[", "]", "{", "}", ",", "|", ">", ">-", "&a", "*a", "!", "!!str", "!!int", "%", "@", "`", "?",
-    "\\", "\\x", "\\ud800", "~", "null", "yes", "1", "1.10", "007", "2024-01-01", "<<", "=", "word", "é", "邮", "\ufeff",
-    "\x00", "\x07", "\x85", "\u2028", "\u200b", "\u202e", "\U000e0041", "<!--", "-->", "(", ")", "/", "x" * 40,
+    "---", "...", "\n", "\r\n", "\r", " ", "  ", "\t", "name", "description", "metadata", "allowed-tools", "steps", ":",
+    ": ", "- ", "#", " #", "'", '"', "[", "]", "{", "}", ",", "|", ">", ">-", "&a", "*a", "!", "!!str", "!!int", "%",
+    "@", "`", "?", "\\", "\\x", "\\ud800", "~", "null", "yes", "1", "1.10", "007", "2024-01-01", "<<", "=", "word", "é",
+    "邮", "\ufeff", "\x00", "\x07", "\x85", "\u2028", "\u200b", "\u202e", "\U000e0041", "<!--", "-->", "(", ")", "/",
+    "x" * 40,
 ]  # fmt: skip
 yamlish = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join)
 lines = st.lists(
@@ -120,11 +123,11 @@ def test_lenient_loads_whatever_strict_loads_and_reads_it_the_same(data, directo
 @given(anything)
 def test_a_profile_changes_severities_and_what_is_repaired_but_not_what_is_found(data):
     strict, lenient = (parse_skill(data, profile=p, directory="mail") for p in (STRICT, LENIENT))
-    repaired = {"yaml-repaired", "yaml-salvaged"} & {d.code for d in lenient.diagnostics}
-    if not repaired:
-        assert {d.code for d in strict.diagnostics} == {d.code for d in lenient.diagnostics}
+    of_strict, of_lenient = ({d.code for d in parsed.diagnostics} for parsed in (strict, lenient))
+    if "yaml-invalid" in of_strict:  # what a repair finds is its own matter, but it is said
+        assert {code for code in of_lenient if code.startswith("yaml-")}
     else:
-        assert {d.code for d in strict.diagnostics} >= {"yaml-invalid"}
+        assert of_strict == of_lenient
 
 
 @many
@@ -206,12 +209,9 @@ def test_quoted_text_of_any_kind_is_read_as_yaml_reads_it(text):
 @few
 @given(frontmatter)
 def test_repair_keeps_the_number_of_lines_and_gives_yaml(block):
-    try:
+    with suppress(YamlProblem):
         root = repair(block)
-    except Exception as problem:
-        assert type(problem).__name__ == "YamlProblem"
-    else:
-        if hasattr(root, "source"):
+        if isinstance(root, Mapping):
             assert root.source.count("\n") == block.count("\n")
 
 

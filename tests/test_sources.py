@@ -358,6 +358,27 @@ def test_of_two_skills_of_one_name_the_first_folder_wins_and_the_other_is_reacha
         source.load("same@c")
 
 
+def test_a_skill_in_the_folder_of_its_name_wins_over_one_that_only_says_so(make):
+    files = {"aaa/SKILL.md": text_of("mail", body="impostor"), "aab/SKILL.md": text_of("mail", body="another")}
+    source = make({**files, "group/mail/SKILL.md": text_of("mail", body="real"), "zzz/SKILL.md": text_of("mail")})
+    assert source.load("mail").instructions == "real"
+    assert source.load("mail@aaa").instructions == "impostor"
+    assert source.load("mail@aab").instructions == "another"
+    shadowed = [d.path for d in source.diagnostics() if d.code == "duplicate-name"]
+    assert [Path(path).parent.name for path in shadowed] == ["aab", "aaa", "zzz"]
+    namespaced = make({"aa/SKILL.md": text_of("ops/b"), "b/SKILL.md": text_of("ops/b", body="B")}, profile=NAMESPACED)
+    assert namespaced.load("ops/b").instructions == "B"
+
+
+@pytest.mark.parametrize("asked", ["/etc/passwd", "//host/share/x", "file:/etc/passwd", "file:///etc/passwd", "C:/x"])
+def test_a_path_of_the_host_is_not_given_back(make, asked):
+    for call in (lambda s: s.read("mail", asked), lambda s: s.load(asked)):
+        with pytest.raises(SkillError) as caught:
+            call(make(FILES))
+        assert "etc" not in str(caught.value)
+        assert "host" not in str(caught.value)
+
+
 def test_what_was_said_of_a_shadowed_skills_files_does_not_replace_what_was_said_of_the_winners(make):
     nested = {"a/x/SKILL.md": "x", "b/y/SKILL.md": "y"}
     source = make({"a/SKILL.md": text_of("same"), "b/SKILL.md": text_of("same"), **nested})
@@ -459,7 +480,7 @@ def test_summaries_say_where_a_skill_is(root):
 
 BAD_PATHS = [
     "", ".", "..", "/", "/etc/passwd", "a/", "/a", "a//b", "./a", "a/./b", "a/../b", "../pdf/SKILL.md", "a\\b", "..\\a",
-    "a\x00b", "C:\\x", "x" * 4097, "a/" * 64 + "a", "\ud800", "\udcff.md", None, 7, b"a",
+    "a\x00b", "C:\\x", "C:/x", "file:/x", "x" * 4097, "a/" * 64 + "a", "\ud800", "\udcff.md", None, 7, b"a",
 ]  # fmt: skip
 
 
@@ -496,7 +517,7 @@ def test_a_name_is_looked_up_and_never_joined_into_a_path(root, name, call):
 
 @pytest.mark.row("S3-40")
 @pytest.mark.parametrize(
-    "path", ["nope.md", "references/nope.md", "notes.txt/x", "SKILL.md/x", "é", "a:b", "~", "%2e%2e"]
+    "path", ["nope.md", "references/nope.md", "notes.txt/x", "SKILL.md/x", "é", "a:b", "~", "%2e%2e", "a:b/c"]
 )
 def test_a_missing_file_of_a_skill_is_not_found_but_the_skill_is(make, path):
     with pytest.raises(ResourceNotFoundError) as caught:
@@ -1418,9 +1439,10 @@ def _failing(monkeypatch, function, number, when):
 @pytest.mark.parametrize("function", ["scandir", "fstat"])
 @pytest.mark.parametrize("profile", [LENIENT, STRICT], ids=lambda p: p.title)
 def test_a_failing_disk_raises_and_never_looks_like_an_empty_source(root, monkeypatch, function, profile):
-    with monkeypatch.context() as patch, pytest.raises(SourceError, match="cannot be read") as caught:
+    with monkeypatch.context() as patch:
         _failing(patch, function, errno.EIO, lambda *_: True)
-        DirectorySource(root, profile=profile).list()
+        with pytest.raises(SourceError, match="cannot be read") as caught:
+            DirectorySource(root, profile=profile).list()
     assert "/host/path" not in str(caught.value)
 
 

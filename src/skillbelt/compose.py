@@ -16,7 +16,7 @@ from skillbelt.limits import MIB, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources.base import Problems, ResourceSource, Troubled, Versioned, Versions
-from skillbelt.sources.paths import shown, split_path
+from skillbelt.sources.paths import asked, shown, split_path
 
 __all__ = ["filtered", "merge", "namespaced", "problems_of", "versions_of"]
 
@@ -152,7 +152,7 @@ class _Filtered(_Wrapper):
 
     def _missing(self, name: str) -> SkillNotFoundError:
         known = [summary.name for summary in self.list()]
-        return SkillNotFoundError(f"There is no skill {shown(str(name))}. {did_you_mean(str(name), known)}")
+        return SkillNotFoundError(f"There is no skill {asked(str(name))}. {did_you_mean(str(name), known)}")
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         self.lookup(name)
@@ -175,7 +175,7 @@ class _Namespaced(_Wrapper):
 
     def _missing(self, name: str) -> SkillNotFoundError:
         known = [summary.name for summary in self.list()]
-        return SkillNotFoundError(f"There is no skill {shown(str(name))}. {did_you_mean(str(name), known)}")
+        return SkillNotFoundError(f"There is no skill {asked(str(name))}. {did_you_mean(str(name), known)}")
 
     def _asked(self, name: str, question: Callable[[str], _T]) -> _T:
         try:
@@ -275,7 +275,7 @@ class _Merged:
                     if name_key(f"{summary.name}@{summary.source}") == name_key(name):
                         return question(source, summary.name)
         known = [summary.name for summary, _ in self._union().winners.values()]
-        raise SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, sorted(known))}")
+        raise SkillNotFoundError(f"There is no skill {asked(name)}. {did_you_mean(name, sorted(known))}")
 
     def lookup(self, name: str) -> SkillSummary:
         """Return level 1 from the winner."""

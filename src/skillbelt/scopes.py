@@ -19,6 +19,7 @@ from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSum
 from skillbelt.parsing import LENIENT, Profile, Report
 from skillbelt.sources import DirectorySource, ResourceSource
 from skillbelt.sources.base import Problems, Versions
+from skillbelt.sources.paths import shown
 
 __all__ = ["SKILL_FOLDERS", "default_sources"]
 
@@ -54,7 +55,7 @@ def default_sources(
         report. Summaries say where a skill is from: ``project:.agents/skills``, ``user:.agents/skills``.
 
     Raises:
-        SourceError: ``project`` is no path. From the source's methods: a folder is there and cannot be read.
+        SourceError: ``project`` or ``home`` is no path. From the source's methods: a folder cannot be read.
 
     Example:
         >>> default_sources("/no/such/project", home="/no/such/home").list()
@@ -66,8 +67,8 @@ def default_sources(
     for folder in _up_to_git_root(start):
         if _real(folder) == _real(user):  # a home folder under git is still the user's own scope
             break
-        shown = os.path.relpath(folder, start)
-        prefix = "" if shown == os.curdir else f"{Path(shown).as_posix()}/"
+        above = os.path.relpath(folder, start)
+        prefix = "" if above == os.curdir else f"{Path(above).as_posix()}/"
         places += [_Place(folder / name, f"project:{prefix}{name}", trust_project) for name in SKILL_FOLDERS]
     if user is not None:
         places += [_Place(user / name, f"user:{name}", trusted=True) for name in SKILL_FOLDERS]
@@ -86,16 +87,16 @@ class _Place:
     trusted: bool
 
 
-def _absolute(path: str | os.PathLike[str]) -> Path:
-    try:
-        return Path(os.path.abspath(os.path.expanduser(os.fspath(path))))  # noqa: PTH100, PTH111 - links stay as given
-    except (TypeError, ValueError):
-        raise SourceError(f"project must be the path of a folder, not {type(path).__name__}.") from None
+def _absolute(path: str | os.PathLike[str], what: str = "project") -> Path:
+    given = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(given, str) or "\x00" in given:
+        raise SourceError(f"{what} must be the path of a folder, not {shown(str(path))}.")
+    return Path(os.path.abspath(os.path.expanduser(given)))  # noqa: PTH100, PTH111 - links stay as given
 
 
 def _home(home: str | os.PathLike[str] | None) -> Path | None:
     if home is not None:
-        return _absolute(home)
+        return _absolute(home, "home")
     try:
         return Path.home()
     except RuntimeError:  # a user without a home folder has no user scope

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,8 +102,8 @@ class AgentSkillLoader:
         """
         path = absolute(folder, "folder", "the folder of a skill")
         limits = limits or Limits()
-        tree = DirectoryTree(path)
-        spec = read_spec(tree, _skill_file(tree, _entries(tree)), profile, limits, whole=False)
+        with _opened(DirectoryTree(path)) as (tree, entries):
+            spec = read_spec(tree, _skill_file(tree, entries), profile, limits, whole=False)
         return cls(spec, path, profile=profile, limits=limits)
 
     def __repr__(self) -> str:
@@ -149,8 +150,8 @@ class AgentSkillLoader:
             InvalidSkillError: The skill cannot be used any more.
             SourceError: The folder cannot be read.
         """
-        entries = _entries(self._tree)
-        spec = self._fresh(entries, whole=False)
+        with _opened(self._tree) as (tree, entries):
+            spec = self._fresh(tree, entries, whole=False)
         with self._lock:
             if not self._state.active:
                 self._state = _State(spec, active=False)
@@ -166,8 +167,8 @@ class AgentSkillLoader:
             InvalidSkillError: The skill cannot be used, or is larger than ``limits.skill_bytes``.
             SourceError: The folder cannot be read.
         """
-        entries = _entries(self._tree)
-        spec = self._fresh(entries, whole=True)
+        with _opened(self._tree) as (tree, entries):
+            spec = self._fresh(tree, entries, whole=True)
         with self._lock:
             self._state = _State(spec, active=True)
         return self._descriptor(spec, entries)
@@ -186,14 +187,16 @@ class AgentSkillLoader:
             SourceError: The folder cannot be read.
         """
         spec, active = self._state
-        return self._descriptor(spec if active else spec.model_copy(update={"body": ""}), _entries(self._tree))
+        with _opened(self._tree) as (_, entries):
+            return self._descriptor(spec if active else spec.model_copy(update={"body": ""}), entries)
 
     # --- bundled files --------------------------------------------------------------------------------------------
 
     @property
     def resource_slots(self) -> tuple[AgentSkillResourceSlot, ...]:
         """A slot for each of the three folders that exists now; the folder is looked at, its files are not."""
-        return _slots(_entries(self._tree))
+        with _opened(self._tree) as (_, entries):
+            return _slots(entries)
 
     @property
     def script_paths(self) -> tuple[str, ...]:
@@ -220,9 +223,10 @@ class AgentSkillLoader:
             SourceError: The folder cannot be read.
             LimitError: Under STRICT, there are more files, or deeper ones, than ``limits`` allow.
         """
-        file = _skill_file(self._tree, _entries(self._tree))
-        report = Report(self._profile, self._tree.where(file))
-        infos = list_files(self._tree, "", file, self._limits, report)
+        with _opened(self._tree) as (tree, entries):
+            file = _skill_file(tree, entries)
+            report = Report(self._profile, tree.where(file))
+            infos = list_files(tree, "", file, self._limits, report)
         self._notes = tuple(report.found)
         return infos
 
@@ -244,13 +248,14 @@ class AgentSkillLoader:
             return self._source.read(self.spec.name, path, offset=offset, max_bytes=max_bytes)
         except SkillNotFoundError:
             # The file was given another name since, or is gone; only a fresh look tells which.
-            name = self._fresh(_entries(self._tree), whole=False).name
+            with _opened(self._tree) as (tree, entries):
+                name = self._fresh(tree, entries, whole=False).name
             return self._source.read(name, path, offset=offset, max_bytes=max_bytes)
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _fresh(self, entries: Sequence[Entry], *, whole: bool) -> AgentSkillSpec:
-        return read_spec(self._tree, _skill_file(self._tree, entries), self._profile, self._limits, whole=whole)
+    def _fresh(self, tree: DirectoryTree, entries: Sequence[Entry], *, whole: bool) -> AgentSkillSpec:
+        return read_spec(tree, _skill_file(tree, entries), self._profile, self._limits, whole=whole)
 
     def _descriptor(self, spec: AgentSkillSpec, entries: Sequence[Entry]) -> AgentSkillToolDescriptor:
         return AgentSkillToolDescriptor(
@@ -266,14 +271,18 @@ class AgentSkillLoader:
         return tuple(info.path for info in self.list_resources() if info.path.rpartition("/")[0] == folder)
 
 
-def _entries(tree: DirectoryTree) -> Sequence[Entry]:
-    """Return what is in the skill's folder."""
-    try:
-        return sorted(tree.entries(""), key=lambda entry: entry.name)
-    except ResourceNotFoundError:
-        raise SkillFileNotFoundError(
-            f"The skill folder {tree.root!r} was not found; give a folder that holds a {SKILL_FILE}."
-        ) from None
+@contextmanager
+def _opened(tree: DirectoryTree) -> Iterator[tuple[DirectoryTree, Sequence[Entry]]]:
+    """Give the skill's folder, kept open, and what is in it: one put in its place meanwhile is not mixed with it."""
+    with ExitStack() as stack:
+        try:
+            held = stack.enter_context(tree.hold())
+            entries = sorted(held.entries(""), key=lambda entry: entry.name)
+        except ResourceNotFoundError:
+            raise SkillFileNotFoundError(
+                f"The skill folder {tree.root!r} was not found; give a folder that holds a {SKILL_FILE}."
+            ) from None
+        yield held, entries
 
 
 def _skill_file(tree: DirectoryTree, entries: Sequence[Entry]) -> str:

@@ -74,7 +74,8 @@ def split(data: bytes, *, final: bool = True) -> Halves:
         position = skipped
     opening = _OPENING.match(data, position)
     if opening is None:
-        undecided = not final and b"---".startswith(data[position:].rstrip(b" \t")[:3])
+        rest = data[position:]
+        undecided = not final and any(mark.startswith(rest) for mark in (b"---", b"<!--", _BOM[: 0 if position else 3]))
         return Halves("more" if undecided else "missing", bom=bom)
     closing = _closing(data, opening.end())
     if closing is None or (not final and closing.end() == len(data)):

@@ -168,5 +168,11 @@ STRICT = Profile()
 LENIENT = Profile(title="LENIENT", naming="label", severities=_LENIENT, repair=True)
 """For loading, the default: a skill loads whenever it has a usable description; the rest is reported."""
 
-NAMESPACED = Profile(title="NAMESPACED", naming="namespaced", severities=_NAMESPACED, steps=True)
+NAMESPACED = Profile(
+    title="NAMESPACED",
+    naming="namespaced",
+    severities=_NAMESPACED,
+    steps=True,
+    allowed_fields=frozenset({"version"}),
+)
 """For namespaced skill folders (S1): ``namespace/short-name``, steps, mappings and lists accepted."""

@@ -1,15 +1,19 @@
 """Where skills come from.
 
 Every place becomes a :class:`~skillbelt.sources.tree.Tree` of bytes; :class:`~skillbelt.sources.tree.TreeSource`
-serves skills from any of them. Nothing here executes anything or knows a model.
+serves skills from any of them. Nothing here executes anything or knows a model. httpx and fsspec are imported only
+when such a source is made.
 """
 
 from skillbelt.limits import Limits
 from skillbelt.sources.archive import ArchiveLimits, ArchiveSource, ArchiveTree, tar_source, zip_source
 from skillbelt.sources.base import ResourceSource, SkillSource
 from skillbelt.sources.directory import DirectorySource, validate_skill
+from skillbelt.sources.fetch import HttpLimits
+from skillbelt.sources.http import HttpSource, http_source
 from skillbelt.sources.mapping import MappingSource
 from skillbelt.sources.package import TraversableTree, package_source, tree_source
+from skillbelt.sources.remote import FsspecSource, FsspecTree, fsspec_source
 from skillbelt.sources.tree import Chunk, Entry, Tree, TreeSource
 
 __all__ = [
@@ -19,6 +23,10 @@ __all__ = [
     "Chunk",
     "DirectorySource",
     "Entry",
+    "FsspecSource",
+    "FsspecTree",
+    "HttpLimits",
+    "HttpSource",
     "Limits",
     "MappingSource",
     "ResourceSource",
@@ -26,6 +34,8 @@ __all__ = [
     "TraversableTree",
     "Tree",
     "TreeSource",
+    "fsspec_source",
+    "http_source",
     "package_source",
     "tar_source",
     "tree_source",

@@ -22,7 +22,7 @@ from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, Report, invalid_skil
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, HttpLimits
 from skillbelt.sources.paths import shown
-from skillbelt.sources.published import GONE, Published, answered
+from skillbelt.sources.published import GONE, Published, answered, at_root
 from skillbelt.sources.tree import Tree, TreeSource
 from skillbelt.sources.urls import public_url
 from skillbelt.sources.well_known import IndexEntry, SkillIndex, index_urls, read_index
@@ -70,9 +70,8 @@ def http_source(
         SourceError: The URL may not be asked.
 
     Example:
-        >>> http_source("http://example.com")
-        Traceback (most recent call last):
-        skillbelt.sources.policy.RefusedUrlError: 'http://example.com' is not https; pass allow_http=True to fetch …
+        >>> http_source("https://example.com")
+        HttpSource('https://example.com')
     """
     fetcher = Fetcher(
         limits=http_limits,
@@ -196,10 +195,9 @@ class HttpSource:
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return what the index, and the skills fetched since, gave reason to say."""
-        index = self._known()
+        found = self._known().diagnostics
         with self._lock:
-            notes = [d for key in sorted(self._notes) if key in index.entries for d in self._notes[key]]
-        return (*index.diagnostics, *notes)
+            return (*found, *(d for key in sorted(self._notes) for d in self._notes[key]))
 
     def problems(self) -> Problems:
         """Return the names of the index that cannot be used, with everything wrong about each."""
@@ -249,7 +247,9 @@ class HttpSource:
         if parsed is not None and parsed[0].body is fetched.body and parsed[0].url == fetched.url:
             return parsed[1]
         index = read_index(fetched.body, url=fetched.url, label=self.label, profile=self.profile, limits=self.limits)
-        self._parsed = (fetched, index)
+        with self._lock:
+            self._parsed = (fetched, index)
+            self._notes = {key: found for key, found in self._notes.items() if key in index.entries}
         return index
 
     def _entry(self, index: SkillIndex, name: str) -> IndexEntry:
@@ -271,10 +271,10 @@ class HttpSource:
         try:
             tree = self._published.tree(entry, deadline)
         except InvalidSkillError as error:
+            self._note(entry, error.diagnostics)
             # The content may be newer than the index that is kept: then the index of now has another digest.
-            renewed = self._index(deadline, again=True).entries.get(key)
+            renewed = self._index(deadline, again=True).entries.get(key) if entry.digest else None
             if renewed is None or renewed.digest == entry.digest:
-                self._note(entry, error.diagnostics)
                 raise
             entry = renewed
             tree = self._published.tree(entry, deadline)
@@ -294,14 +294,14 @@ class HttpSource:
                 report.add("skill-file-type", f"It holds {len(summaries)} skills; it must be one.", fatal=True)
             raise self._invalid(entry, (*report.found, *source.diagnostics()))
         skill = source.load(summaries[0].name)
-        if not _at_root(tree):
+        if not at_root(tree):
             hint = f"Pack {SKILL_FILE} at the top, without a folder around it."
             report.add("archive-layout", f"{SKILL_FILE} is not at the root of the archive.", hint=hint)
         self._compare(entry.summary, skill, report)
         found = (*source.diagnostics(), *report.found)
+        self._note(entry, found)
         if report.has("error"):
             raise self._invalid(entry, found)
-        self._note(entry, found)
         return _Opened(entry, source, skill.name, self._named(entry.summary, skill), tuple(report.found))
 
     def _compare(self, summary: SkillSummary, skill: Skill, report: Report) -> None:
@@ -339,10 +339,6 @@ class HttpSource:
 def _placed(found: Iterable[Diagnostic], entry: IndexEntry) -> Iterator[Diagnostic]:
     """Say of each diagnostic which artifact it speaks of; its path in that is in the message."""
     return (diagnostic.model_copy(update={"path": entry.summary.location}) for diagnostic in found)
-
-
-def _at_root(tree: Tree) -> bool:
-    return any(e.kind == "file" and e.name.casefold() == SKILL_FILE.casefold() for e in tree.entries(""))
 
 
 def _key(name: object) -> str:

@@ -176,12 +176,17 @@ class TraversableTree:
     on_disk = False
 
     def __init__(self, root: Traversable, *, label: str | None = None) -> None:
-        if not isinstance(root, Traversable):
+        # The root of a zip in memory has no name, and fails when the protocol's check asks for it.
+        if not isinstance(root, zipfile.Path) and not isinstance(root, Traversable):
             raise SourceError(f"A folder of skills must be a Traversable, not {type(root).__name__}.")
         self._root = root
-        self.label = label or str(root.name)
+        try:
+            name = str(root.name)
+        except TypeError:  # as above
+            name = ""
+        self.label = label or name or "folder"
         # The root of a zip has the file's name, which is not the folder a skill's name is compared with.
-        self.name = None if isinstance(root, zipfile.Path) and not _inner(root) else (str(root.name) or None)
+        self.name = None if isinstance(root, zipfile.Path) and not _inner(root) else (name or None)
 
     def where(self, path: str) -> str | None:
         """Return the path in the tree."""
@@ -293,11 +298,9 @@ def _translated(path: str) -> Iterator[None]:
     """Say the failures of a folder-like object as ours; what it raises for a missing child is its own affair."""
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError, KeyError, LookupError) as error:
-        if isinstance(error, (ResourceNotFoundError, SourceError)):
-            raise
+    except ResourceNotFoundError:  # our own word
+        raise
+    except (FileNotFoundError, NotADirectoryError, LookupError):
         raise ResourceNotFoundError(f"There is no file {shown(path)}.") from None
     except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, SourceError):
-            raise
         raise SourceError(f"{shown(path)} cannot be read: {type(error).__name__}.") from error

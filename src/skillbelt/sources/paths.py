@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from skillbelt.errors import ResourcePathError
 from skillbelt.models import ResourceKind
 
-__all__ = ["hidden", "hidden_name", "join", "kind_of", "portable", "private", "shown", "split_path"]
+__all__ = ["asked", "hidden", "hidden_name", "join", "kind_of", "portable", "private", "shown", "split_path"]
 
 _PATH = 4096
 _PARTS = 64
@@ -38,9 +38,10 @@ def split_path(path: object) -> tuple[str, ...]:
     if len(path) > _PATH:
         raise ResourcePathError(f"The resource path is {len(path)} characters long; at most {_PATH} are allowed.")
     parts = tuple(path.split("/"))
-    if "\\" in path or "\x00" in path or len(parts) > _PARTS or any(p in ("", ".", "..") for p in parts):
+    plain = len(parts) <= _PARTS and not any(part in ("", ".", "..") for part in parts)
+    if not plain or "\\" in path or "\x00" in path or parts[0].endswith(":"):  # file:, http:, C:
         raise ResourcePathError(
-            f"{shown(path)} is not a path inside the skill; give one relative to its folder, with '/' and "
+            f"{asked(path)} is not a path inside the skill; give one relative to its folder, with '/' and "
             "without '..', such as 'references/guide.md'."
         )
     try:
@@ -80,6 +81,11 @@ def kind_of(path: str) -> ResourceKind:
 def join(folder: str, path: str) -> str:
     """Join two relative paths, either of which may be empty."""
     return f"{folder}/{path}" if folder and path else folder or path
+
+
+def asked(text: str) -> str:
+    """Return what a caller sent as an error gives it back: :func:`shown`, and no path of the host, not even a guess."""
+    return shown(f"…/{text.rpartition('/')[2]}" if text.startswith("/") or ":/" in text else text)
 
 
 def shown(text: str) -> str:

@@ -21,7 +21,7 @@ from skillbelt.sources.tree import Chunk, Tree
 from skillbelt.sources.urls import public_url
 from skillbelt.sources.well_known import IndexEntry
 
-__all__ = ["GONE", "Published", "answered"]
+__all__ = ["GONE", "Published", "answered", "at_root"]
 
 GONE = (404, 410)
 
@@ -157,6 +157,11 @@ class _FilesTree(MappingTree):
             return Chunk(b"", self._size(whole))
         data = self._get(whole)
         return Chunk(data[offset : offset + size], len(data))
+
+
+def at_root(tree: Tree) -> bool:
+    """Whether a tree has its SKILL.md at the top (SPEC-125)."""
+    return any(entry.kind == "file" and entry.name.casefold() == SKILL_FILE.casefold() for entry in tree.entries(""))
 
 
 def answered(url: str, fetched: Fetched) -> SourceError:

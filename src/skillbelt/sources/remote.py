@@ -1,10 +1,11 @@
 """Skills in any place fsspec can reach, such as S3, GCS, Azure or memory, as a tree.
 
 What a call costs: one listing for each folder it looks at and one ranged read for each SKILL.md; nothing is asked for
-one by one (no HEAD), and no file is fetched whole for its frontmatter. On S3, listing n skills is 2n + 1 requests.
-Listings live as long as the call that made them, so an edit is seen at the next call (S3-32). Links are not followed.
-Folders on this machine are better served by :class:`~skillbelt.sources.directory.DirectorySource`, which opens what
-it judged, and archives by :func:`~skillbelt.sources.archive.zip_source`.
+one by one (no HEAD), and no file is fetched whole for its frontmatter. On S3, listing n skills is 2n + 1 requests, and
+n + 1 when none has changed since. Listings live as long as the call that made them, so an edit is seen at the next
+call (S3-32). Links are not followed. Folders on this machine are better served by
+:class:`~skillbelt.sources.directory.DirectorySource`, which opens what it judged, and archives by
+:func:`~skillbelt.sources.archive.zip_source`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from skillbelt.errors import (
     MissingExtraError,
+    ResourceError,
     ResourceNotFoundError,
     ResourcePathError,
     ResourceTypeError,
@@ -26,20 +28,15 @@ from skillbelt.errors import (
 )
 from skillbelt.limits import Limits
 from skillbelt.parsing import LENIENT, Profile
-from skillbelt.sources.paths import join, shown, split_path
-from skillbelt.sources.tree import Chunk, Entry, EntryKind, TreeSource
+from skillbelt.sources.listings import FolderListing, Info, is_the_file, read_listing, tagged, version_of
+from skillbelt.sources.paths import join, shown
+from skillbelt.sources.tree import Chunk, Entry, TreeSource
 from skillbelt.sources.urls import Redactor, public_url
 
 __all__ = ["FsspecSource", "FsspecTree", "fsspec_source"]
 
 _BLOCK = 64 * 1024
 """Read-ahead of file systems that know no ranged read but only files; their own default is megabytes."""
-
-_STAMPS = (
-    ("ETag", "etag", "md5Hash", "content_md5", "checksum", "sha256", "CRC", "generation", "VersionId", "version_id"),
-    ("mtime", "LastModified", "last_modified", "updated", "modified", "created", "date_time", "timeModified"),
-)
-"""What file systems call the fields that change when a file is written anew; the size is added."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -74,21 +71,12 @@ def fsspec_source(
     return FsspecSource(FsspecTree(url, storage_options), profile=profile, limits=limits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """One listing: what the file system says of each name. An object store may use a name for both."""
-
-    files: Mapping[str, Mapping[str, Any]]
-    folders: Mapping[str, Mapping[str, Any]]
-    others: Mapping[str, EntryKind]
-
-
 @dataclass(slots=True)
 class _Call:
     """The listings of the call a thread is in; none are kept outside of one."""
 
     depth: int = 0
-    listings: dict[str, _Folder] = field(default_factory=dict)
+    listings: dict[str, FolderListing] = field(default_factory=dict)
 
 
 class FsspecTree:
@@ -165,7 +153,16 @@ class FsspecTree:
         data = self._bytes(self._prefix + whole, path, offset, end) if size and end > offset else b""
         if total is None:
             total = offset + len(data)
-        return Chunk(data[:size], max(total, offset + len(data[:size])), version=_version(info))
+        return Chunk(data[:size], max(total, offset + len(data[:size])), version=version_of(info))
+
+    def version(self, folder: str, path: str) -> str | None:
+        """Return the version of a file without reading it, ``None`` when it takes a read to tell."""
+        parent, _, name = join(folder, path).rpartition("/")
+        try:
+            info = self._info(self._folder(parent), name, path)
+        except (ResourceError, SourceError):
+            return None
+        return version_of(info) if tagged(info) else None
 
     def _bytes(self, whole: str, path: str, start: int, end: int) -> bytes:
         with self._translated(path):
@@ -182,7 +179,7 @@ class FsspecTree:
             data = data[start:end]
         return data
 
-    def _info(self, found: _Folder, name: str, path: str) -> Mapping[str, Any]:
+    def _info(self, found: FolderListing, name: str, path: str) -> Info:
         """Return what is known of a file."""
         if name in found.files:
             return found.files[name]
@@ -215,7 +212,7 @@ class FsspecTree:
             call = self._local.call = _Call()
         return call
 
-    def _folder(self, path: str) -> _Folder:
+    def _folder(self, path: str) -> FolderListing:
         call = self._call
         found = call.listings.get(path)
         if found is None:
@@ -231,29 +228,14 @@ class FsspecTree:
     def _has_links(self) -> bool:
         return bool({"file", "local", "sftp", "ssh", "smb"} & set(_protocols(self._fs)))
 
-    def _listed(self, path: str) -> _Folder:
+    def _listed(self, path: str) -> FolderListing:
         whole = (self._prefix + path).rstrip("/")
         with self._translated(path, folder=True):
             self._fs.invalidate_cache(whole)
             listed = self._fs.ls(whole or self._prefix, detail=True, refresh=True)
-        files: dict[str, Mapping[str, Any]] = {}
-        folders: dict[str, Mapping[str, Any]] = {}
-        others: dict[str, EntryKind] = {}
-        for info in listed:
-            full = str(info["name"]).strip("/")
-            kind = "link" if info.get("islink") or info.get("type") == "link" else info.get("type")
-            if full == whole.strip("/"):
-                if kind == "file" and len(listed) == 1 and not str(info["name"]).endswith("/"):
-                    raise self._no_folder(path)
-                continue  # object stores list the marker of a folder in the folder itself
-            name = full.rpartition("/")[2]
-            if not _nameable(name):
-                continue
-            if kind in ("file", "directory"):
-                (files if kind == "file" else folders)[name] = info
-            else:
-                others[name] = "link" if kind == "link" else "other"
-        return _Folder(files, folders, others)
+        if is_the_file(listed, whole):
+            raise self._no_folder(path)
+        return read_listing(listed, whole)
 
     def _no_folder(self, path: str) -> SkillError:
         if path:
@@ -267,8 +249,6 @@ class FsspecTree:
         what = shown(path or self.label)
         try:
             yield
-        except SkillError:
-            raise
         except (FileNotFoundError, NotADirectoryError):
             raise ResourceNotFoundError(f"There is no {'folder' if folder else 'file'} {what}.") from None
         except PermissionError as error:
@@ -333,17 +313,3 @@ def _file_system(url: str, options: dict[str, Any]) -> tuple[Any, str]:
 
 def _protocols(fs: Any) -> tuple[str, ...]:
     return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
-
-
-def _nameable(name: str) -> bool:
-    """Whether a name can be asked for: an object store takes any key, also ``..`` and such with a backslash."""
-    try:
-        return len(split_path(name)) == 1
-    except ResourcePathError:
-        return False
-
-
-def _version(info: Mapping[str, Any]) -> str:
-    """Return what changes when a file is written anew, as far as the file system says."""
-    stamps = [f"{key}={info[key]}" for keys in _STAMPS for key in keys if info.get(key) is not None]
-    return ";".join([*stamps, f"size={info.get('size')}"])

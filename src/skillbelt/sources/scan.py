@@ -287,10 +287,18 @@ class _Scan:
             self._broken(folder, parsed.written_name, parsed.diagnostics)
             return True
         found = Found(name_key(summary.name), folder, file, summary, record.version)
-        holder = self.found.setdefault(found.key, found)
-        if holder is not found:
-            self._shadow(found, holder)
+        holder = self.found.get(found.key)
+        if holder is None or (self._rightful(found) and not self._rightful(holder)):
+            self.found[found.key] = found
+        if holder is not None:
+            winner = self.found[found.key]
+            self._shadow(found if winner is holder else holder, winner)
         return True
+
+    def _rightful(self, found: Found) -> bool:
+        """Whether a skill lies in the folder of its name: one that only says so cannot take its place."""
+        folder = found.folder.rpartition("/")[2] if found.folder else self.tree.name
+        return folder is not None and name_key(folder) == found.key.rpartition("/")[2]
 
     def _record(self, folder: str, file: str) -> Record:
         """Return what a SKILL.md says: as known when it is unchanged, else read and parsed."""

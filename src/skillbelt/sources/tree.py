@@ -25,7 +25,7 @@ from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSum
 from skillbelt.parsing import LENIENT, Profile, Report, invalid_skill, name_key, parse_skill
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.files import list_files
-from skillbelt.sources.paths import join, kind_of, private, shown, split_path
+from skillbelt.sources.paths import asked, join, kind_of, private, shown, split_path
 from skillbelt.sources.scan import Found, Listing, parse_arguments, read_head, scan
 
 __all__ = ["Chunk", "Entry", "EntryKind", "Tree", "TreeSource"]
@@ -154,7 +154,7 @@ class TreeSource:
                 raise self._unreadable(name, found, error) from error
             parsed = parse_skill(chunk.data, **self._arguments(found))
             if parsed.skill is None:
-                raise invalid_skill(f"Skill {shown(name)}", parsed.diagnostics)
+                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
             if name_key(parsed.skill.name) == found.key:
                 return parsed.skill
         raise self._missing(name)
@@ -251,7 +251,7 @@ class TreeSource:
         elif key in listing.shadowed:
             yield listing.shadowed[key]
         elif key in listing.broken:
-            raise invalid_skill(f"Skill {shown(name)}", listing.broken[key])
+            raise invalid_skill(f"Skill {asked(name)}", listing.broken[key])
 
     def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
         """Return where a usable skill lies and its level 1, both as of now."""
@@ -265,7 +265,7 @@ class TreeSource:
                 raise self._unreadable(name, found, error) from error
             parsed = head.parse(**self._arguments(found))
             if parsed.summary is None:
-                raise invalid_skill(f"Skill {shown(name)}", parsed.diagnostics)
+                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
             if name_key(parsed.summary.name) == found.key:
                 return found, parsed.summary
         raise self._missing(name)
@@ -273,12 +273,12 @@ class TreeSource:
     def _missing(self, name: str) -> SkillNotFoundError:
         listing = self._listing or self._scan()
         known = [found.summary.name for found in listing.found.values()]
-        return SkillNotFoundError(f"There is no skill {shown(name)}. {did_you_mean(name, known)}")
+        return SkillNotFoundError(f"There is no skill {asked(name)}. {did_you_mean(name, known)}")
 
     def _unreadable(self, name: str, found: Found, error: ResourceError) -> InvalidSkillError:
         report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
         report.add("skill-file-type", str(error), hint=f"Make {found.file} a regular file inside the skill.")
-        return invalid_skill(f"Skill {shown(name)}", tuple(report.found))
+        return invalid_skill(f"Skill {asked(name)}", tuple(report.found))
 
     def _arguments(self, found: Found) -> dict[str, Any]:
         return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from skillbelt.errors import LimitError, ResourcePathError, SourceError
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, SkillSummary
-from skillbelt.parsing import SKILL_FILE, Profile, Report, name_key, parse_skill
+from skillbelt.parsing import SKILL_FILE, Profile, Report, name_key, parse_skill, usable_label
 from skillbelt.sources.base import Problems
 from skillbelt.sources.paths import shown, split_path
 from skillbelt.sources.policy import RefusedUrlError, join_url, parse_url
@@ -190,7 +190,7 @@ class _Reader:
         listed = entry.get("files")
         if not isinstance(listed, list):
             raise _EntryProblem("has no list 'files', which an index without $schema needs (v0.1.0)")
-        if not name.strip(".") or "/" in name or "\\" in name:
+        if usable_label(name) is None or not name.strip(".") or "/" in name or "\\" in name:
             raise _EntryProblem("has a name that cannot be part of an address")
         files: dict[str, str | None] = {}
         for file in listed:

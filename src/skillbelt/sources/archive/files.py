@@ -34,7 +34,8 @@ _SETTLED = 100_000_000
 
 def settled(stamp: Stamp) -> bool:
     """Whether a later change of the file would show in its stamp."""
-    return len(stamp) == 1 or time.time_ns() - max(stamp[1:3]) > _SETTLED
+    # By the time of change alone, which no writer can set: a time of modification may lie years ahead.
+    return len(stamp) == 1 or abs(time.time_ns() - stamp[2]) > _SETTLED
 
 
 class Opened(Protocol):
