@@ -83,7 +83,7 @@ if importlib.util.find_spec("sybil"):
             CodeBlockParser(language="console", evaluator=_console),
             SkipParser(),
         ],
-        patterns=["README.md", "docs/*.md"],
+        patterns=["README.md", "docs/*.md", "docs/*/*.md"],
         setup=_enter,
         teardown=_leave,
     ).pytest()

@@ -52,8 +52,10 @@ BROKEN = "---\nname: pdf\ndescription:\n---\n"
 class Untouchable:
     """A source that may not be asked anything."""
 
-    def __getattr__(self, name):
-        raise AssertionError(f"the source was asked for {name}")
+    def _refuse(self, *args, **kwargs):
+        raise AssertionError(f"the source was asked: {args} {kwargs}")
+
+    list = load = lookup = resources = read = diagnostics = _refuse
 
 
 @dataclass

@@ -143,7 +143,6 @@ def test_c02_text_with_crlf_is_text_and_no_path(scenario, monkeypatch):
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         {
             "LC_ALL": "POSIX",
-            "LANG": "en_US.CP1252",
             "PYTHONUTF8": "0",
             "PYTHONCOERCECLOCALE": "0",
             "PYTHONIOENCODING": "cp1252",
@@ -270,8 +269,8 @@ def _characters(limit):
 def test_c12_the_catalog_keeps_its_budget_and_says_what_is_missing(scenario, budget):
     # How much each description was cut is not told yet, only which; placement in a tool description is an adapter's.
     options = {} if budget is None else {"budget": _characters(budget)}
-    router = SkillRouter.from_directory(scenario("C12"), **options)
-    catalog = router.catalog()
+    root = scenario("C12")
+    catalog = SkillRouter.from_directory(root, **options).catalog()
     names = [f"unit-{i:02}" for i in range(60)]
     assert sorted((*catalog.shown, *catalog.omitted)) == names
     if budget is None:
@@ -279,7 +278,7 @@ def test_c12_the_catalog_keeps_its_budget_and_says_what_is_missing(scenario, bud
         assert all(f"Use it for topic {i:02} alone" in catalog.text for i in range(60))
         return
     assert len(catalog.text) <= budget
-    assert catalog.truncated == (len(catalog.text) < len(SkillRouter(router._shelf.source).catalog().text))
+    assert catalog.truncated == (len(catalog.text) < len(SkillRouter.from_directory(root).catalog().text))
     if budget >= 2500:
         assert list(catalog.shown) == names
     else:

@@ -1577,6 +1577,21 @@ def test_a_tree_that_shows_a_file_and_cannot_find_it_makes_a_broken_skill():
     assert codes(source) == ["skill-file-type"]
 
 
+class Mounted(MappingTree):
+    """A tree in which one folder shows up under two names."""
+
+    def entries(self, folder, path=""):
+        return [
+            Entry(e.name, e.kind, 99 if e.name in ("mail", "pdf") else e.identity) for e in super().entries(folder, path)
+        ]
+
+
+def test_a_folder_that_shows_up_twice_is_searched_once_and_that_is_said():
+    source = TreeSource(Mounted(FILES))
+    assert names(source) == ["mail", "zip"]
+    assert [(d.code, d.path) for d in source.diagnostics()] == [("symlink-loop", "pdf")]
+
+
 class Growing(MappingTree):
     """A tree that says a file is larger than what it gives."""
 
@@ -1719,6 +1734,21 @@ def test_a_directory_tree_describes_what_it_finds(root):
     assert tree.kind("mail").identity == next(e.identity for e in tree.entries("") if e.name == "mail")
     _fifo(root / "pipe")
     assert tree.kind("", "pipe").kind == "other"
+
+
+def test_a_file_has_the_version_of_its_bytes_once_it_was_left_alone_for_a_while(root):
+    tree, file = DirectoryTree(root), root / "mail" / "SKILL.md"
+    assert tree.version("mail", "SKILL.md") is None  # it may be written again within one tick of the clock
+    os.utime(file, ns=(10**18, 10**18))
+    seen = tree.read("mail", "SKILL.md", size=1).version
+    assert tree.version("mail", "SKILL.md") in (seen, None)
+    with tree.hold() as held:
+        assert held.version("mail", "SKILL.md") in (seen, None)
+    file.write_text("other")
+    assert tree.read("mail", "SKILL.md", size=1).version != seen
+    (root / "mail" / "link.md").symlink_to("SKILL.md")
+    for path in ("nope", "link.md", "references"):
+        assert tree.version("mail", path) is None
 
 
 def test_the_root_of_the_file_system_has_no_name():

@@ -40,14 +40,22 @@ from skillbelt.models import (
 from skillbelt.parsing import LENIENT, NAMESPACED, STRICT, ParsedSkill, Profile, parse_skill
 from skillbelt.render import Renderer, TokenBudget, estimate_tokens
 from skillbelt.router import SkillRouter
+from skillbelt.scopes import default_sources
 from skillbelt.search import LexicalSearcher, Searcher
 from skillbelt.sources import (
     DirectorySource,
+    HttpLimits,
     MappingSource,
     ResourceSource,
     SkillSource,
     TreeSource,
+    fsspec_source,
+    http_source,
+    package_source,
+    tar_source,
+    tree_source,
     validate_skill,
+    zip_source,
 )
 from skillbelt.tools import ToolResult, ToolSpec, skill_tools, tool_name, tool_per_skill
 
@@ -64,6 +72,7 @@ __all__ = [
     "Diagnostic",
     "DirectorySource",
     "Frontmatter",
+    "HttpLimits",
     "InvalidSkillError",
     "LexicalSearcher",
     "LimitError",
@@ -96,13 +105,20 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "TreeSource",
+    "default_sources",
     "estimate_tokens",
     "filtered",
+    "fsspec_source",
+    "http_source",
     "merge",
     "namespaced",
+    "package_source",
     "parse_skill",
     "skill_tools",
+    "tar_source",
     "tool_name",
     "tool_per_skill",
+    "tree_source",
     "validate_skill",
+    "zip_source",
 ]

@@ -9,16 +9,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from skillbelt.errors import CollisionError, InvalidSkillError, SkillNotFoundError, SourceError, did_you_mean
 from skillbelt.limits import MIB, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
-from skillbelt.sources.base import Problems, ResourceSource, Troubled, Versioned, Versions
+from skillbelt.sources.base import Problems, ResourceSource, Versions
 from skillbelt.sources.paths import asked, shown, split_path
+from skillbelt.sources.sound import problems_of, sound, versions_of
 
-__all__ = ["filtered", "merge", "namespaced", "problems_of", "versions_of"]
+__all__ = ["filtered", "merge", "namespaced"]
 
 _T = TypeVar("_T")
 
@@ -49,7 +50,7 @@ def merge(
     """
     if on_collision not in ("first", "error") or broken not in ("hide", "raise"):
         raise SourceError("merge() takes on_collision='first' or 'error', and broken='hide' or 'raise'.")
-    return _Merged(tuple(s for s in sources if s is not None), on_collision, broken)
+    return _Merged(tuple(sound(source, "merge()") for source in sources if source is not None), on_collision, broken)
 
 
 def namespaced(namespace: str, source: ResourceSource) -> ResourceSource:
@@ -64,7 +65,7 @@ def namespaced(namespace: str, source: ResourceSource) -> ResourceSource:
     """
     if not namespace or not all(c.isascii() and (c.isalnum() or c in "_-") for c in namespace):
         raise SourceError(f"A namespace has letters, digits, '_' and '-' only, not {shown(namespace)}.")
-    return _Namespaced(_required(source, "namespaced"), namespace)
+    return _Namespaced(sound(source, "namespaced()"), namespace)
 
 
 def filtered(source: ResourceSource, keep: Callable[[SkillSummary], bool]) -> ResourceSource:
@@ -74,45 +75,14 @@ def filtered(source: ResourceSource, keep: Callable[[SkillSummary], bool]) -> Re
         source: What to choose from.
         keep: Judged afresh at every call, also by :meth:`load`, :meth:`resources` and :meth:`read`.
     """
-    return _Filtered(_required(source, "filtered"), keep)
-
-
-def problems_of(source: ResourceSource) -> Problems:
-    """Return the names a source holds and cannot use; ``{}`` when it cannot tell without being asked by name."""
-    return source.problems() if isinstance(source, Troubled) else {}
-
-
-def versions_of(source: ResourceSource) -> Versions:
-    """Return a version of each usable skill of a source; ``{}`` when it cannot tell."""
-    return source.versions() if isinstance(source, Versioned) else {}
-
-
-def _required(source: Any, what: str) -> ResourceSource:
-    if source is None:
-        raise SourceError(f"{what}() needs a source, not None.")
-    return source  # type: ignore[no-any-return]
+    return _Filtered(sound(source, "filtered()"), keep)
 
 
 @dataclass(frozen=True)
 class _Wrapper:
-    """Delegates everything; a behaviour overrides the methods it changes."""
+    """What is passed on as it is; a behaviour answers by name in its own way."""
 
     source: ResourceSource
-
-    def list(self) -> Sequence[SkillSummary]:
-        return self.source.list()
-
-    def lookup(self, name: str) -> SkillSummary:
-        return self.source.lookup(name)
-
-    def load(self, name: str) -> Skill:
-        return self.source.load(name)
-
-    def resources(self, name: str) -> Sequence[ResourceInfo]:
-        return self.source.resources(name)
-
-    def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
-        return self.source.read(name, path, offset=offset, max_bytes=max_bytes)
 
     def diagnostics(self) -> Sequence[Diagnostic]:
         return self.source.diagnostics()
@@ -246,7 +216,7 @@ class _Merged:
         blocked: dict[str, tuple[Diagnostic, ...]] = {}
         for source in self.sources:
             for summary in source.list():
-                key = name_key(_checked(summary).name)
+                key = name_key(summary.name)
                 if key in blocked:
                     shadowed.append((summary, None))
                 elif key in winners:
@@ -279,11 +249,11 @@ class _Merged:
 
     def lookup(self, name: str) -> SkillSummary:
         """Return level 1 from the winner."""
-        return self._ask(name, lambda source, own: _answers(_checked(source.lookup(own)), own))
+        return self._ask(name, lambda source, own: source.lookup(own))
 
     def load(self, name: str) -> Skill:
         """Return the winner's skill."""
-        return self._ask(name, lambda source, own: _answers(_is(Skill, source.load(own)), own))
+        return self._ask(name, lambda source, own: source.load(own))
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         """Return the files of the winner."""
@@ -293,9 +263,7 @@ class _Merged:
         """Return a file of the winner, never of a lower copy."""
         split_path(path)  # before any source is asked (S3-57)
         check_bytes("max_bytes", max_bytes)
-        return self._ask(
-            name, lambda source, own: _is(Resource, source.read(own, path, offset=offset, max_bytes=max_bytes))
-        )
+        return self._ask(name, lambda source, own: source.read(own, path, offset=offset, max_bytes=max_bytes))
 
     def diagnostics(self) -> Sequence[Diagnostic]:
         """Return those of all sources, and one for each shadowed skill."""
@@ -312,31 +280,6 @@ class _Merged:
         winners = (self._last or self._union()).winners
         known = {id(source): versions_of(source) for source in self.sources}
         return {key: known[id(source)][key] for key, (_, source) in winners.items() if key in known[id(source)]}
-
-
-def _is(kind: type[_T], answer: Any) -> _T:
-    """Return what a source gave, if it is of the kind it promised (S3-44, S3-55)."""
-    if not isinstance(answer, kind):
-        raise InvalidSkillError(f"A source gave {type(answer).__name__} instead of a {kind.__name__}.")
-    return answer
-
-
-_Named = TypeVar("_Named", SkillSummary, Skill)
-
-
-def _answers(answer: _Named, name: str) -> _Named:
-    """Return what a source gave, if it is the skill it was asked for; a shadowed one has its place after ``@``."""
-    if name_key(answer.name) not in (name_key(name), name_key(name.rpartition("@")[0])):
-        raise InvalidSkillError(f"A source gave the skill {shown(answer.name)} when asked for {shown(name)}.")
-    return answer
-
-
-def _checked(summary: Any) -> SkillSummary:
-    """Return what a source calls a summary, if it is one (S3-55)."""
-    known = _is(SkillSummary, summary)
-    if not known.name.strip() or not known.description.strip():
-        raise InvalidSkillError("A source gave a SkillSummary without a name or without a description.")
-    return known
 
 
 def _shadow(loser: SkillSummary, winner: SkillSummary | None) -> Diagnostic:

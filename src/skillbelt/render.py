@@ -28,8 +28,10 @@ _PLACEHOLDER = re.compile(r"\$\{CLAUDE_SKILL_DIR\}|\$\{SKILL_DIR\}|\{baseDir\}|\
 _SENTENCE = re.compile("[.!?](?=\\s|$)|[\u3002\uff01\uff1f]")
 _WIDTHS = (1024, 700, 500, 350, 250, 180, 120, 80, 50, 0)
 _LISTED_FILES = 100
+_MISSING = "{} more skills are not listed; search_skills finds them."
 _MARKER_ROOM = 400
 _PAGE = 64 * KIB
+_PATH = 120
 
 
 def inline(text: str) -> str:
@@ -112,7 +114,22 @@ class Renderer:
     @property
     def page_bytes(self) -> int:
         """Most bytes of a file that one page takes from it, so that wrapper and marker fit too."""
-        return min(_PAGE, self.max_output // 2)
+        return min(_PAGE, self.max_output // 4)
+
+    def check(self, budget: TokenBudget | None) -> None:
+        """Refuse a budget that cannot hold even a catalog without entries (S3-67).
+
+        Args:
+            budget: ``None`` is fine.
+
+        Raises:
+            LimitError: It is too small.
+        """
+        least = budget.count(_block([], _MISSING.format(10**6))) if budget else 0
+        if budget and budget.tokens < least:
+            raise LimitError(
+                f"A catalog that only says what is missing takes {least} tokens; {budget.tokens} are too few."
+            )
 
     # --- level 1 --------------------------------------------------------------------------------------------------
 
@@ -177,7 +194,7 @@ class Renderer:
         names = {s.name for s in kept}
         missing = len(summaries) - len(kept)
         lines = [self.entry(s, 0) for s in summaries if s.name in names]
-        return _block(lines, f"{missing} more skills are not listed; search_skills finds them.")
+        return _block(lines, _MISSING.format(missing))
 
     def prompt(self, catalog: Catalog, *, tools: Sequence[str] = ()) -> str:
         """Return the section of the system prompt: how to use skills, then the catalog."""
@@ -207,7 +224,14 @@ class Renderer:
             resources: Its files.
             arguments: What the user gave with it: replaces ``$ARGUMENTS``, or follows the body.
             on_disk: Whether ``skill.location`` is a path of the host.
+
+        Raises:
+            LimitError: The arguments take more than a quarter of ``max_output``.
         """
+        if arguments is not None and len(arguments.encode("utf-8", "replace")) > self.max_output // 4:
+            raise LimitError(
+                f"arguments may have at most {self.max_output // 4} bytes; put more into the conversation."
+            )
         folder = str(PurePath(skill.location).parent) if on_disk and skill.location else None
         head = f'<skill_content name="{attribute(skill.name)}">\n'
         tail = f"\n\n{self.folder(folder)}\n{self.files(resources)}</skill_content>"
@@ -235,9 +259,16 @@ class Renderer:
         """Return the listing of bundled files, ``""`` when there are none."""
         if not resources:
             return ""
-        lines = [f"<file>{inline(info.path)}</file>" for info in resources[:_LISTED_FILES]]
-        if len(resources) > _LISTED_FILES:
-            lines.append(f"[{len(resources) - _LISTED_FILES} more files are not listed; they can be read all the same]")
+        lines: list[str] = []
+        room = self.max_output // 4
+        for info in resources[:_LISTED_FILES]:
+            line = f"<file>{inline(info.path)}</file>"
+            room -= len(line.encode()) + 1
+            if room < 0:
+                break
+            lines.append(line)
+        if len(lines) < len(resources):
+            lines.append(f"[{len(resources) - len(lines)} more files are not listed; they can be read all the same]")
         return "\n".join(["<skill_resources>", *lines, "</skill_resources>"]) + "\n"
 
     def cut(self, shown: int, total: int, *, read_on: str) -> str:
@@ -253,7 +284,8 @@ class Renderer:
             ResourceTypeError: It is not text.
         """
         text = resource.text()
-        head = f'<skill_resource name="{attribute(name)}" path="{attribute(resource.info.path)}">\n'
+        path = resource.info.path if len(resource.info.path) <= _PATH else f"…{resource.info.path[-_PATH:]}"
+        head = f'<skill_resource name="{attribute(name)}" path="{attribute(path)}">\n'
         note = ""
         if resource.truncated:
             after = resource.offset + len(text.encode())

@@ -49,6 +49,7 @@ from skillbelt.search import LexicalSearcher, Searcher
 from skillbelt.shelf import Names, Shelf, Snapshot, View, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
 from skillbelt.sources.paths import portable, shown
+from skillbelt.sources.sound import sound
 
 __all__ = ["SkillRouter"]
 
@@ -84,13 +85,12 @@ class SkillRouter:
         renderer: Renderer | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
-        if source is None:
-            raise SkillError("SkillRouter needs a source; use SkillRouter.from_directory('skills') for a folder.")
-        self._shelf = Shelf(source)
+        self._shelf = Shelf(sound(source, "SkillRouter"))
         self._budget = budget
         self._searcher = searcher or LexicalSearcher()
         self._pinned = tuple(pinned)
         self._renderer = renderer or Renderer()
+        self._renderer.check(budget)
         self._on_event = on_event
         self._view: View | None = None
         self._cached: tuple[Snapshot, Catalog] | None = None
@@ -149,6 +149,15 @@ class SkillRouter:
         if query is None:
             self._cached = (snapshot, catalog)
         return catalog
+
+    def listing(self) -> Catalog:
+        """Return the catalog for a tool result, cut to what one may hold (S3-64)."""
+        catalog = self.catalog()
+        room = TokenBudget(self._renderer.max_output, lambda text: len(text.encode("utf-8", "replace")))
+        if room.count(catalog.text) <= room.tokens:
+            return catalog
+        summaries = [summary for summary in self.skills() if summary.model_invocable]
+        return self._renderer.catalog(summaries, room, pinned=self._pinned)
 
     def prompt(self, base: str = "", *, query: str | None = None) -> str:
         """Return a system prompt with the skills section: at ``{skills}`` if ``base`` has it, else at its end.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillbelt.compose import merge, problems_of, versions_of
+from skillbelt.compose import merge
 from skillbelt.errors import SourceError
 from skillbelt.limits import MIB, Limits
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
@@ -20,6 +20,7 @@ from skillbelt.parsing import LENIENT, Profile, Report
 from skillbelt.sources import DirectorySource, ResourceSource
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.paths import shown
+from skillbelt.sources.sound import problems_of, versions_of
 
 __all__ = ["SKILL_FOLDERS", "default_sources"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from skillbelt.compose import problems_of, versions_of
 from skillbelt.events import EventHandler, SkillShadowed, SkillSkipped, SkillsListed
 from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources import ResourceSource
+from skillbelt.sources.sound import problems_of, versions_of
 
 __all__ = ["Names", "Shelf", "Snapshot", "View", "narrowed"]
 

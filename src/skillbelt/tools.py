@@ -257,11 +257,16 @@ def _search_tool(router: SkillRouter) -> ToolSpec:
 
 def _list_tool(router: SkillRouter) -> ToolSpec:
     def run() -> ToolResult:
-        catalog = router.catalog()
+        catalog = router.listing()
         return ToolResult(catalog.text, {"skills": list(catalog.shown), "omitted": list(catalog.omitted)})
 
     args = create_model("ListSkillsArgs", __base__=_Arguments)
-    return ToolSpec("list_skills", "List the skills that can be loaded, with what each is for.", args, run)
+    return ToolSpec(
+        "list_skills",
+        "List the skills that can be loaded, with what each is for. Call it before a task, to see whether one fits.",
+        args,
+        run,
+    )
 
 
 def _single_tool(router: SkillRouter, summary: SkillSummary, safe: str) -> ToolSpec:

@@ -67,7 +67,8 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
                 {**b, "text": fill_slot(text, block)} if text else b for b, text in zip(blocks, slots, strict=True)
             ]
         elif block:
-            blocks.append({"type": "text", "text": block})
+            # Providers that take one text join the blocks: the section starts on a line of its own.
+            blocks.append({"type": "text", "text": f"\n\n{block}" if blocks else block})
         else:
             return request
         return request.override(system_message=SystemMessage(content=blocks))

@@ -15,7 +15,7 @@ from skillbelt.errors import ContentTooLargeError, InvalidSkillError
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, Skill, SkillSummary
 from skillbelt.parsing import fences
-from skillbelt.parsing.names import name_key, usable_label
+from skillbelt.parsing.names import callable_name, name_key, usable_label
 from skillbelt.parsing.profiles import LENIENT, NAMESPACED, STRICT, Profile
 from skillbelt.parsing.reading import SKILL_FILE, read_document
 from skillbelt.parsing.report import Report
@@ -29,6 +29,7 @@ __all__ = [
     "ParsedSummary",
     "Profile",
     "Report",
+    "callable_name",
     "invalid_skill",
     "name_key",
     "parse_frontmatter",

@@ -289,7 +289,7 @@ class _Reader:
             self._add(
                 "steps-type",
                 "steps",
-                f"steps is a {type_name(node)} ({_prose(node)[:40]!r}); it must be a list of texts.",
+                f"steps is {'empty' if is_null(node) else f'a {type_name(node)}'}; it must be a list of texts.",
                 "Write one '- text' line per step.",
             )
             return

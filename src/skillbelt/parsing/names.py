@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from skillbelt.parsing.nodes import Node, Scalar, is_null, type_name
 
 if TYPE_CHECKING:
+    from skillbelt.parsing.profiles import Profile
     from skillbelt.parsing.report import Report
 
-__all__ = ["Named", "name_key", "read_name", "usable_label"]
+__all__ = ["Named", "callable_name", "name_key", "read_name", "usable_label"]
 
 _LENGTH = 64
 _LABEL_LENGTH = 256
@@ -48,6 +49,21 @@ def usable_label(text: str) -> str | None:
     if not label or len(label) > _LABEL_LENGTH or any(unicodedata.category(c) in _HIDDEN for c in label):
         return None
     return label
+
+
+def callable_name(name: str, profile: Profile) -> bool:
+    """Whether a skill read under ``profile`` can have this name: what cannot is not looked for (S3-27).
+
+    Args:
+        name: What was asked for.
+        profile: The rules.
+    """
+    name = unicodedata.normalize("NFKC", name).strip()
+    if profile.naming == "namespaced":
+        return _NAMESPACED.match(name) is not None
+    if profile.naming == "kebab":
+        return not _violations(name.casefold(), None, ascii_only=profile.ascii_names)
+    return usable_label(name) is not None
 
 
 def read_name(node: Node | None, report: Report, *, directory: str | None, at: int | None) -> Named:

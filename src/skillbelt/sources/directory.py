@@ -97,6 +97,8 @@ class DirectoryTree:
     on_disk = True
 
     def __init__(self, root: str | os.PathLike[str], *, symlinks: LinkPolicy = "inside") -> None:
+        if not isinstance(root, str | os.PathLike) or not os.fspath(root):
+            raise SourceError(f"root must name the folder that holds the skills, not {root!r}.")
         self.label = _printable(os.fspath(root))
         self._given = os.fspath(root)
         self._links = symlinks
@@ -349,6 +351,8 @@ def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -
         SkillFileNotFoundError: There is no such folder, or no SKILL.md in it.
         SourceError: It cannot be read.
     """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise SourceError(f"path must name a skill folder or its {SKILL_FILE}, not {path!r}.")
     given = os.fspath(path)
     whole = Path(os.path.abspath(given))  # noqa: PTH100 - resolve would follow links
     try:

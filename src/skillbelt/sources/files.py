@@ -14,7 +14,7 @@ from skillbelt.errors import LimitError, ResourceError, ResourcePathError, Sourc
 from skillbelt.limits import Limits
 from skillbelt.models import ResourceInfo
 from skillbelt.parsing import Report
-from skillbelt.sources.paths import hidden, join, kind_of, shown
+from skillbelt.sources.paths import hidden_name, join, kind_of, shown, split_path
 
 if TYPE_CHECKING:
     from skillbelt.sources.tree import EntryKind, Tree
@@ -93,13 +93,13 @@ class _Files:
             self._unreadable(path, error)
             return
         for entry in entries:
-            if hidden((entry.name,)):
+            if hidden_name(entry.name):
                 continue
             below = join(path, entry.name)
             kind = self._link_kind(below) if entry.kind == "link" else entry.kind
-            if not _is_text(entry.name):
+            if kind in ("file", "directory") and not _servable(below):
                 self.report.add(
-                    "resource-name", f"The file name {shown(below)} is not UTF-8; it is not listed.", hint="Rename it."
+                    "resource-name", f"{shown(below)} cannot be asked for by path; it is not listed.", hint="Rename it."
                 )
             elif kind == "file":
                 yield below
@@ -144,5 +144,10 @@ class _Files:
         self.report.add(code, message, hint=hint)
 
 
-def _is_text(name: str) -> bool:
-    return name.isprintable() or not any("\ud800" <= char <= "\udfff" for char in name)
+def _servable(path: str) -> bool:
+    """Whether the lexical gate lets a path through: what is listed can be read."""
+    try:
+        split_path(path)
+    except ResourcePathError:
+        return False
+    return True

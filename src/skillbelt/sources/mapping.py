@@ -49,6 +49,8 @@ class MappingTree:
     name = None
 
     def __init__(self, files: Mapping[str, str | bytes], *, label: str = "memory") -> None:
+        if not isinstance(files, Mapping):
+            raise SourceError(f"files must be a mapping of paths to content, not {type(files).__name__}.")
         self.label = label
         self._files: dict[str, bytes] = {}
         self._folders: dict[str, dict[str, Entry]] = {"": {}}

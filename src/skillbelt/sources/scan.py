@@ -242,6 +242,9 @@ class _Scan:
             elif entry.identity == 0 or entry.identity not in self.visited:
                 self.visited.add(entry.identity)
                 self._folder(below, depth + 1)
+            else:  # mounted twice
+                hint = "Nothing is lost; unmount one of them to silence this."
+                self._say("symlink-loop", "The folder was already searched under another name.", below, hint)
 
     def _link(self, path: str, depth: int) -> None:
         try:

@@ -22,7 +22,7 @@ from skillbelt.errors import (
 )
 from skillbelt.limits import MIB, Limits, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
-from skillbelt.parsing import LENIENT, Profile, Report, invalid_skill, name_key, parse_skill
+from skillbelt.parsing import LENIENT, Profile, Report, callable_name, invalid_skill, name_key, parse_skill
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.files import list_files
 from skillbelt.sources.paths import asked, join, kind_of, private, shown, split_path
@@ -144,8 +144,8 @@ class TreeSource:
             InvalidSkillError: It exists and cannot be used; the message says why.
             ContentTooLargeError: It is larger than ``limits.skill_bytes``.
         """
-        key = _key(name)
-        for found in self._candidates(key, name):
+        key = _key(name, self.profile)
+        for found, _ in self._candidates(key, name):
             try:
                 chunk = self._tree.read(found.folder, found.file, size=self.limits.skill_bytes + 1)
             except ResourceNotFoundError:
@@ -240,23 +240,25 @@ class TreeSource:
             self._notes = {folder: note for folder, note in self._notes.items() if folder in folders}
         return listing
 
-    def _candidates(self, key: str, name: str) -> Iterator[Found]:
-        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it."""
+    def _candidates(self, key: str, name: str) -> Iterator[tuple[Found, bool]]:
+        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it (``True``)."""
         listing = self._listing
         if listing is not None and key in listing.found:
-            yield listing.found[key]
+            yield listing.found[key], False
         listing = self._scan()
         if key in listing.found:
-            yield listing.found[key]
+            yield listing.found[key], True
         elif key in listing.shadowed:
-            yield listing.shadowed[key]
+            yield listing.shadowed[key], True
         elif key in listing.broken:
             raise invalid_skill(f"Skill {asked(name)}", listing.broken[key])
 
     def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
         """Return where a usable skill lies and its level 1, both as of now."""
-        key = _key(name)
-        for found in self._candidates(key, name):
+        key = _key(name, self.profile)
+        for found, scanned in self._candidates(key, name):
+            if scanned:
+                return found, found.summary
             try:
                 head = read_head(self._tree, found.folder, found.file, self.limits)
             except ResourceNotFoundError:
@@ -284,8 +286,10 @@ class TreeSource:
         return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)
 
 
-def _key(name: object) -> str:
+def _key(name: object, profile: Profile) -> str:
     """Validate a name before anything is read (S3-27) and return what it is compared by."""
     if not isinstance(name, str) or not name.strip():
         raise SkillNotFoundError("A skill name must not be empty; give one of the names in the catalog.")
+    if not callable_name(name.partition("@")[0] or name, profile):
+        raise SkillNotFoundError(f"{asked(name)} is not a name a skill can have; give one of the names in the catalog.")
     return name_key(name)

@@ -1,8 +1,8 @@
 """Models and checks for tests, examples and CI that need no network and no key. Part of the product.
 
 ``OfflineChatModel`` (LangChain) and ``OfflineLLM`` (LlamaIndex) follow rules; ``ScriptedChatModel`` and
-``ScriptedLLM`` say what a test wrote down and keep what they were sent. Importing this package imports no framework:
-each name is looked up when it is asked for.
+``ScriptedLLM`` say what a test wrote down and keep what they were sent. ``SourceContract`` checks a source of skills
+that someone wrote. Importing this package imports no framework: each name is looked up when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from skillbelt.testing.contract import SourceContract
     from skillbelt.testing.langchain import OfflineChatModel, ScriptedChatModel
     from skillbelt.testing.llama_index import OfflineLLM, ScriptedLLM
     from skillbelt.testing.offline import Message, Reply, ToolCall, decide
@@ -24,6 +25,7 @@ __all__ = [
     "Request",
     "ScriptedChatModel",
     "ScriptedLLM",
+    "SourceContract",
     "ToolCall",
     "decide",
 ]
@@ -36,6 +38,7 @@ _HOMES = {
     "Request": "script",
     "ScriptedChatModel": "langchain",
     "ScriptedLLM": "llama_index",
+    "SourceContract": "contract",
     "ToolCall": "offline",
     "decide": "offline",
 }

@@ -19,13 +19,15 @@ class SourceContract(SkillChecks, FileChecks, BoundChecks, ChangeChecks, Hooks):
     """Checks of a :class:`~skillbelt.sources.base.ResourceSource`; each method is one promise.
 
     Subclass it in a test module and override :meth:`make`, and :meth:`make_linked` and :meth:`change` unless the
-    class says that the source has no use for them. With unittest, inherit from ``unittest.TestCase`` as well.
+    class says that the source has no use for them. With unittest, inherit from ``unittest.TestCase`` as well. Each of
+    the attributes is ``True``; a subclass that sets one to ``False`` has the checks it concerns reported as skipped.
 
     Attributes:
         takes_profile: ``make`` takes ``profile=``.
         takes_limits: ``make`` takes ``limits=``.
         holds_links: The place can hold symbolic links, which :meth:`make_linked` writes.
         writable: What the place holds can change, which :meth:`change` does.
+        may_be_empty: A place without any skill is empty and not an error.
 
     Example:
         >>> import unittest
@@ -36,6 +38,10 @@ class SourceContract(SkillChecks, FileChecks, BoundChecks, ChangeChecks, Hooks):
         ...         return MappingSource(files, **options)
         >>> tests = unittest.defaultTestLoader.loadTestsFromTestCase(TestMappings)
         >>> result = tests.run(unittest.TestResult())
-        >>> result.failures, result.errors, sorted({reason for _, reason in result.skipped})
-        ([], [], ['NOT CHECKED: the place holds no symbolic links.', 'NOT CHECKED: what the source holds does not change.'])
+        >>> for reason in sorted({reason for _, reason in result.skipped}):
+        ...     print(reason)
+        NOT CHECKED for TestMappings: the place holds no symbolic links.
+        NOT CHECKED for TestMappings: what the source holds does not change.
+        >>> result.failures, result.errors
+        ([], [])
     """

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from unittest import SkipTest
 
-from skillbelt.models import Diagnostic
+from skillbelt.errors import SourceError
+from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.sources import ResourceSource
 
 __all__ = [
@@ -25,10 +26,10 @@ __all__ = [
     "Hooks",
     "holds",
     "joined",
-    "left_out",
     "names",
     "polite",
     "raises",
+    "refused",
     "reported",
     "same",
     "skill_file",
@@ -106,12 +107,14 @@ class Hooks:
         takes_limits: ``make`` takes ``limits=``.
         holds_links: The place can hold symbolic links; see :meth:`make_linked`.
         writable: What the place holds can change; see :meth:`change`.
+        may_be_empty: A place without any skill is empty and not an error.
     """
 
     takes_profile: bool = True
     takes_limits: bool = True
     holds_links: bool = True
     writable: bool = True
+    may_be_empty: bool = True
 
     def make(self, files: Mapping[str, bytes], **options: Any) -> ResourceSource:
         """Return a new source that holds exactly these files.
@@ -139,10 +142,9 @@ class Hooks:
         """Return what the source calls the skill of a folder; override it when that is not the folder's name."""
         return folder
 
-
-def left_out(reason: str) -> SkipTest:
-    """Return what to raise when a source cannot do what is checked."""
-    return SkipTest(f"NOT CHECKED: {reason}")
+    def left_out(self, reason: str) -> SkipTest:
+        """Return what to raise when a source cannot do what is checked."""
+        return SkipTest(f"NOT CHECKED for {type(self).__name__}: {reason}")
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
@@ -173,7 +175,9 @@ def raises(kind: type[_E], what: str, call: Callable[[], object], *, but: type[B
         answer = call()
     except kind as error:
         if but is not None and isinstance(error, but):
-            raise AssertionError(f"{what} raises {type(error).__name__}, which must not be a {but.__name__}.") from error
+            raise AssertionError(
+                f"{what} raises {type(error).__name__}, which must not be a {but.__name__}."
+            ) from error
         polite(str(error), f"The message of {what}")
         return error
     except Exception as error:
@@ -192,8 +196,11 @@ def polite(text: object, what: str) -> None:
 
 
 def names(source: ResourceSource) -> list[str]:
-    """Return the names a source lists."""
-    return [summary.name for summary in source.list()]
+    """Return the names a source lists, each of a real summary."""
+    listed = list(source.list())
+    for summary in listed:
+        holds(isinstance(summary, SkillSummary), f"list() gave {type(summary).__name__}, not SkillSummary.")
+    return [summary.name for summary in listed]
 
 
 def reported(source: ResourceSource) -> tuple[Diagnostic, ...]:
@@ -207,6 +214,18 @@ def reported(source: ResourceSource) -> tuple[Diagnostic, ...]:
     return found
 
 
+def refused(source: ResourceSource, name: str) -> bool:
+    """Whether a source refuses its whole place, as one of untrusted archives may; then it says why and serves nothing."""
+    try:
+        source.list()
+    except SourceError as error:
+        polite(str(error), "The message of list() of a place that is refused")
+        raises(SourceError, f"load({name!r}) from a place that is refused", lambda: source.load(name))
+        holds(any(d.severity == "error" for d in reported(source)), "A place is refused and no diagnostic says why.")
+        return True
+    return False
+
+
 def joined(source: ResourceSource, name: str, path: str, *, page: int | None = None) -> bytes:
     """Return a whole file, read in pages of at most ``page`` bytes; every page must say truly whether more follows."""
     whole = b""
@@ -218,7 +237,9 @@ def joined(source: ResourceSource, name: str, path: str, *, page: int | None = N
         holds(page is None or len(part.data) <= page, f"{what} has {len(part.data)} bytes; {page} were asked for.")
         same(part.offset, len(whole), f"{what}: its offset")
         whole += part.data
-        same(part.truncated, len(whole) < part.total, f"{what}: truncated, with {len(whole)} of {part.total} bytes read,")
+        same(
+            part.truncated, len(whole) < part.total, f"{what}: truncated, with {len(whole)} of {part.total} bytes read,"
+        )
         if not part.truncated:
             break
         holds(part.data, f"{what} is empty although more follows.")

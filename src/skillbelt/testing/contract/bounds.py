@@ -14,7 +14,6 @@ from skillbelt.errors import (
     ResourcePathError,
     SkillError,
     SkillNotFoundError,
-    SourceError,
 )
 from skillbelt.limits import Limits
 from skillbelt.parsing import STRICT
@@ -27,9 +26,9 @@ from skillbelt.testing.contract.base import (
     Hooks,
     holds,
     joined,
-    left_out,
     names,
     raises,
+    refused,
     reported,
     same,
     skill_file,
@@ -183,12 +182,12 @@ class BoundChecks(Hooks):
     def test_no_link_leads_out_of_a_skill(self) -> None:
         """Links that leave it are refused and not listed (S3-38, S3-39); one that stays is served or refused."""
         if not self.holds_links:
-            raise left_out("the place holds no symbolic links.")
+            raise self.left_out("the place holds no symbolic links.")
         with tempfile.TemporaryDirectory() as outside:
             _secret(outside)
             links = {f"mail/{path}": target(outside) for path, target in _CONFINED.items()}
             source, name = self.make_linked(FILES, links | {"mail/inside.md": "references/rules.md"}), self.name("mail")
-            if _refused(source):
+            if refused(source, self.name("mail")):
                 return
             listed = {info.path for info in source.resources(name)}
             for path in [*_CONFINED, *_THROUGH]:
@@ -203,12 +202,12 @@ class BoundChecks(Hooks):
     def test_no_link_makes_a_skill_of_what_lies_outside(self) -> None:
         """A linked folder, or a linked SKILL.md, does not bring foreign text in (S3-38)."""
         if not self.holds_links:
-            raise left_out("the place holds no symbolic links.")
+            raise self.left_out("the place holds no symbolic links.")
         with tempfile.TemporaryDirectory() as outside:
             _secret(outside)
             links = {"secret": f"{outside}/secret", "file/SKILL.md": f"{outside}/secret/SKILL.md"}
             source = self.make_linked(FILES, links)
-            if _refused(source):
+            if refused(source, self.name("mail")):
                 return
             same(names(source), sorted([self.name("mail"), self.name("pdf")]), "list()")
             said = _said(source)
@@ -261,7 +260,7 @@ class BoundChecks(Hooks):
 
     def _limited(self, files: Mapping[str, bytes], *, profile: Any = None, **limits: int) -> ResourceSource:
         if not self.takes_limits:
-            raise left_out("the source takes no limits.")
+            raise self.left_out("the source takes no limits.")
         options = {} if profile is None else {"profile": profile}
         return self.make(files, limits=Limits(**limits), **options)
 
@@ -273,18 +272,5 @@ def _secret(outside: str) -> None:
     (folder.parent / "SKILL.md").write_bytes(skill_file("secret", description=SECRET.decode().strip()))
 
 
-def _refused(source: ResourceSource) -> bool:
-    """Whether a source refuses the whole place for its links, as one of untrusted archives may."""
-    try:
-        source.list()
-    except SourceError:
-        raises(SourceError, "load() from a place that is refused", lambda: source.load("mail"))
-        holds(reported(source), "A place is refused as a whole, and no diagnostic says why.")
-        return True
-    return False
-
-
 def _said(source: ResourceSource) -> str:
     return " ".join(f"{d.path} {d.message}" for d in reported(source))
-
-

@@ -16,7 +16,6 @@ from skillbelt.testing.contract.base import (
     Hooks,
     holds,
     joined,
-    left_out,
     names,
     raises,
     same,
@@ -38,7 +37,11 @@ class ChangeChecks(Hooks):
         """No cache, no refresh call; also when the new text is as long as the old one (S3-32)."""
         source, name = self._known(FILES), self.name("mail")
         before = source.load(name)
-        for description, body in (("Sorts mail.", "Start.\n"), ("Files mail.", "Start.\n"), ("Other.", "Longer by far.\n")):
+        for description, body in (
+            ("Sorts mail.", "Start.\n"),
+            ("Files mail.", "Start.\n"),
+            ("Other.", "Longer by far.\n"),
+        ):
             self.change(source, FILES | {"mail/SKILL.md": skill_file("mail", description=description, body=body)})
             skill = source.load(name)
             same(skill.instructions, body, "The body after an edit")
@@ -57,7 +60,9 @@ class ChangeChecks(Hooks):
             for path in ("references/rules.md", "new.txt"):
                 same(joined(source, name, path), data, f"{path!r} after an edit")
             sizes = {info.path: info.size for info in source.resources(name)}
-            same((sizes["references/rules.md"], sizes.get("new.txt")), (len(data), len(data)), "The sizes after an edit")
+            same(
+                (sizes["references/rules.md"], sizes.get("new.txt")), (len(data), len(data)), "The sizes after an edit"
+            )
         self.change(source, {path: data for path, data in FILES.items() if path != "mail/references/rules.md"})
         for path in ("references/rules.md", "new.txt"):
             holds(path not in [i.path for i in source.resources(name)], f"The removed file {path!r} is listed.")
@@ -78,8 +83,9 @@ class ChangeChecks(Hooks):
         same(source.load(self.name("new")).instructions, "Begin.\n", "The body of a new skill")
         same(source.read(self.name("new"), "a.md").data, b"New.", "A file of a new skill")
         same(names(source), sorted([self.name("new"), self.name("pdf")]), "list() after a skill was exchanged")
-        self.change(source, {})
-        same(names(source), [], "list() after everything was removed")
+        if self.may_be_empty:
+            self.change(source, {})
+            same(names(source), [], "list() after everything was removed")
 
     def test_a_skill_that_was_broken_says_so_until_it_is_mended(self) -> None:
         """The last good text is not served instead, and the others stay."""
@@ -97,7 +103,7 @@ class ChangeChecks(Hooks):
         """And nothing else, so that a router reloads what changed."""
         source = self._known(FILES)
         if not isinstance(source, Versioned):
-            raise left_out("the source has no versions().")
+            raise self.left_out("the source has no versions().")
         before = dict(source.versions())
         self.change(source, FILES | {"mail/SKILL.md": skill_file("mail", description="Files mail.", body="Start.\n")})
         source.list()
@@ -147,7 +153,7 @@ class ChangeChecks(Hooks):
     def _known(self, files: Mapping[str, bytes]) -> ResourceSource:
         """Return a source that was asked for everything before it changes."""
         if not self.writable:
-            raise left_out("what the source holds does not change.")
+            raise self.left_out("what the source holds does not change.")
         source = self.make(files)
         for name in names(source):
             for ask in CALLS.values():
