@@ -17,11 +17,11 @@ Feature: A model is told what it needs, when it needs it
     And the model is not given "1. Begin."
     And at most 20000 bytes were read
 
-  @wip @S3-62
-  Scenario: An entry of the catalog has a name and a description, with markup escaped
+  @S3-62
+  Scenario: An entry of the minimal catalog has a name and a description element, with markup escaped
     Given a skill "mail" in "skills" that says "Sorts <b>mail</b> & files it."
     And a skill "pdf" in "skills" that says "Fills forms."
-    And a router over "skills"
+    And a router over "skills" with the minimal wording
     When the catalog is made
     Then each of its entries has a name and a description of its own
     And the model is given "Sorts &lt;b&gt;mail&lt;/b&gt; &amp; files it."
@@ -67,12 +67,20 @@ Feature: A model is told what it needs, when it needs it
       | 300  |
       | 400  |
 
-  @wip @S3-66
-  Scenario: Even the smallest budget is kept
+  @S3-67
+  Scenario: A budget that cannot hold even an empty catalog is refused when the router is made
     Given 20 skills in "skills" that say "Does one thing." 5 times
-    And a router over "skills" whose catalog may have 12 tokens
-    When the catalog is made
-    Then it keeps to its 12 tokens, by its own count
+    When a router over "skills" is made whose catalog may have 12 tokens
+    Then it is refused as a LimitError
+    And the message mentions "too few"
+
+  @S3-63 @S3-65 @S3-66
+  Scenario: The minimal wording gives the body alone, and marks a cut by a line of its own
+    Given a skill "mail" in "skills" with 2000 times "wort \u00fc " for a body
+    And a router over "skills" with the minimal wording and 2048 bytes
+    When "mail" is activated
+    Then the text has at most 2048 bytes
+    And the text ends in "\n\n[output truncated]"
 
   @S2-50
   Scenario: Without skills the prompt stays as it is and there are no tools
@@ -182,7 +190,7 @@ Feature: A model is told what it needs, when it needs it
     Then the text has more than 300000 bytes
     And it is not cut
 
-  @wip @S3-64
+  @S3-64
   Scenario: The answer of list_skills is bounded as well
     Given 400 skills in "skills" that say "Does one thing." 60 times
     And a router over "skills"
@@ -207,7 +215,7 @@ Feature: A model is told what it needs, when it needs it
       | a🙂é汉 | 60000  | 262144 |
       | a🙂é汉 | 10000  | 4096   |
 
-  @wip @S3-65
+  @S3-65
   Scenario: A long list of files does not break the bound either
     Given a skill "mail" in "skills"
     And 90 files "references/a-rather-long-name-N.md" in "skills/mail"

@@ -349,7 +349,7 @@ Feature: Which skills a place holds
       | STRICT  |
       | LENIENT |
 
-  @wip @S3-27
+  @S3-27
   Scenario Outline: STRICT judges a name before it looks at the disk: <name>
     Given a skill "mail" in "skills"
     And the folder "skills" as a STRICT source

@@ -152,9 +152,10 @@ Feature: Sources made of sources
     # 6 skills, and a look for a SKILL.md in each of the two roots
     And "SKILL.md" was opened 8 times
 
-  @wip @S3-45
+  @S3-45
   Scenario: Through nested merges, too, a file is read with one look at its SKILL.md
     Given the file "user/pdf/form.md" of the text "form"
+    And all of it was written an hour ago
     And the merge of "project" and of the merge of "project, user"
     When its skills are listed
     And the file "form.md" of "pdf" is read

@@ -326,7 +326,7 @@ Feature: The files of a skill
     And "SKILL.md" was opened 1 times
     And "notes.md" was opened 1 times
 
-  @wip @S3-45
+  @S3-45
   Scenario: The very first read opens SKILL.md once as well
     Given a skill "mail" in "skills"
     And the file "skills/mail/notes.md" of the text "n"

@@ -12,7 +12,6 @@ import threading
 import unicodedata
 import zipfile
 import zlib
-from pathlib import Path
 from unittest import SkipTest
 from urllib.parse import unquote
 
@@ -24,7 +23,6 @@ from skillbelt import (
     InvalidSkillError,
     LimitError,
     MappingSource,
-    ResourceError,
     ResourceNotFoundError,
     ResourcePathError,
     ResourceTypeError,
@@ -98,7 +96,7 @@ class Places(SourceContract):
 
 
 class TestDirectorySource(Places):
-    options = {}
+    options: ClassVar = {}
 
     def make(self, files, **options):
         return DirectorySource(write(next(self.places), files), **self.options, **options)
@@ -111,7 +109,7 @@ class TestDirectorySource(Places):
 
 
 class TestDirectorySourceThatRefusesLinks(TestDirectorySource):
-    options = {"symlinks": "refuse"}
+    options: ClassVar = {"symlinks": "refuse"}
 
 
 class TestMappingSource(SourceContract):
@@ -232,7 +230,7 @@ class TestNamespaced(Wrapped):
 class TestFiltered(Wrapped):
     """Beside what a check makes there is a skill that is not let through."""
 
-    EXTRA = {"zz-left-out/SKILL.md": b"---\nname: zz-left-out\ndescription: Is never seen.\n---\n"}
+    EXTRA: ClassVar = {"zz-left-out/SKILL.md": b"---\nname: zz-left-out\ndescription: Is never seen.\n---\n"}
 
     def wrap(self, source):
         return filtered(source, lambda summary: summary.name != "zz-left-out")
@@ -276,9 +274,7 @@ def answering(change):
 
 def replaced(**fields):
     """Change fields of an answer; each is given the answer."""
-    return answering(
-        lambda value: value.model_copy(update={name: change(value) for name, change in fields.items()})
-    )
+    return answering(lambda value: value.model_copy(update={name: change(value) for name, change in fields.items()}))
 
 
 def data(change):
@@ -643,7 +639,7 @@ FAULTS = {
         ["test_problems_and_versions_speak_of_the_right_names"],
     ),
     "has versions() of no skills": (
-        altered(versions=lambda *_: lambda: {}),
+        altered(versions=lambda *_: dict),
         ["test_problems_and_versions_speak_of_the_right_names"],
     ),
     "serves three folders only": (
@@ -709,8 +705,12 @@ FAULTS = {
         altered(read=paths(lambda path: unquote(path) if isinstance(path, str) else path)),
         ["test_what_is_listed_is_what_can_be_read"],
     ),
-    "serves hidden files": (
-        lambda files, **o: MappingSource({p.replace("/.env", "/env"): d for p, d in files.items()}, **o),
+    "lists hidden files": (
+        altered(resources=answering(lambda infos: (*infos, ResourceInfo(path=".env", kind="other", size=4)))),
+        ["test_what_is_listed_is_what_can_be_read"],
+    ),
+    "serves hidden files to who asks": (
+        altered(read=translated(ResourceNotFoundError, lambda _: NO_FILE)),
         ["test_what_is_listed_is_what_can_be_read"],
     ),
     "calls a missing file a missing skill": (
@@ -823,7 +823,9 @@ def outcome(contract, check):
 
 
 def each(faults):
-    return [pytest.param(made, check, id=f"{fault}-{check}") for fault, (made, found) in faults.items() for check in found]
+    return [
+        pytest.param(made, check, id=f"{fault}-{check}") for fault, (made, found) in faults.items() for check in found
+    ]
 
 
 @pytest.mark.parametrize(("made", "check"), each(FAULTS))
@@ -902,7 +904,8 @@ class Trimming(Good):
 
 for kind in (Good, Trimming):
     result = unittest.defaultTestLoader.loadTestsFromTestCase(kind).run(unittest.TestResult())
-    print(result.testsRun, len(result.skipped), sorted(test.id().split(".")[-1] for test, _ in result.failures + result.errors))
+    failed = sorted(test.id().split(".")[-1] for test, _ in result.failures + result.errors)
+    print(result.testsRun, len(result.skipped), failed)
 """
 
 

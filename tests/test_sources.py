@@ -1582,7 +1582,8 @@ class Mounted(MappingTree):
 
     def entries(self, folder, path=""):
         return [
-            Entry(e.name, e.kind, 99 if e.name in ("mail", "pdf") else e.identity) for e in super().entries(folder, path)
+            Entry(e.name, e.kind, 99 if e.name in ("mail", "pdf") else e.identity)
+            for e in super().entries(folder, path)
         ]
 
 

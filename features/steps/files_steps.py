@@ -107,3 +107,11 @@ def step_remove(context, path):
     for file in target.rglob("*"):
         file.unlink()
     target.rmdir()
+
+
+@given("all of it was written an hour ago")
+def step_old(context):
+    for path in context.folder.rglob("*"):
+        if path.is_file():
+            then = path.stat().st_mtime - 3600
+            os.utime(path, (then, then))

@@ -9,11 +9,12 @@ from xml.etree import ElementTree
 
 from behave import given, then, when
 from files_steps import put, put_skill
-from kit import attempt, got, watching, words
+from kit import attempt, got, unescaped, watching, words
 
 import skillbelt
 from skillbelt import MappingSource, Renderer, SkillRouter, TokenBudget, skill_tools
 from skillbelt.events import ResourceRead, SkillActivated
+from skillbelt.minimal import MinimalRenderer
 
 PACKAGE = Path(skillbelt.__file__).parent
 
@@ -48,6 +49,27 @@ def step_budget_router(context, folder, tokens):
 def step_tight_router(context, folder, difference):
     needed = SkillRouter.from_directory(context.folder / folder).catalog().tokens
     step_budget_router(context, folder, needed - difference)
+
+
+@given('a router over "{folder:Q}" with the minimal wording')
+def step_minimal_router(context, folder):
+    context.router = SkillRouter.from_directory(context.folder / folder, renderer=MinimalRenderer())
+
+
+@given('a router over "{folder:Q}" with the minimal wording and {size:d} bytes')
+def step_small_minimal_router(context, folder, size):
+    context.router = SkillRouter.from_directory(context.folder / folder, renderer=MinimalRenderer(max_output=size))
+
+
+@when('a router over "{folder:Q}" is made whose catalog may have {tokens:d} tokens')
+def step_try_budget_router(context, folder, tokens):
+    attempt(context, lambda: step_budget_router(context, folder, tokens))
+
+
+@then('the text ends in "{end:Q}"')
+def step_text_ends(context, end):
+    text = got(context).text
+    assert text.endswith(unescaped(end).decode()), text[-80:]
 
 
 @given('a router over "{folder:Q}" whose answers may have {size:d} bytes')

@@ -125,7 +125,7 @@ class Renderer:
         Raises:
             LimitError: It is too small.
         """
-        least = budget.count(_block([], _MISSING.format(10**6))) if budget else 0
+        least = budget.count(self.block([], _MISSING.format(10**6))) if budget else 0
         if budget and budget.tokens < least:
             raise LimitError(
                 f"A catalog that only says what is missing takes {least} tokens; {budget.tokens} are too few."
@@ -137,6 +137,16 @@ class Renderer:
         """Return one catalog line, its description cut to ``width`` characters at a sentence or word end."""
         description = summary.description if width is None else shorten(summary.description, width)
         return f'<skill name="{attribute(summary.name)}">{inline(description)}</skill>'
+
+    def block(self, lines: Sequence[str], note: str | None = None) -> str:
+        """Return the catalog of some entries.
+
+        Args:
+            lines: The entries.
+            note: What was cut, of a cut catalog.
+        """
+        cut = [f"<truncated>{inline(note)}</truncated>"] if note else []
+        return "\n".join(["<available_skills>", *lines, *cut, "</available_skills>"])
 
     def catalog(
         self, summaries: Sequence[SkillSummary], budget: TokenBudget | None = None, *, pinned: Sequence[str] = ()
@@ -154,12 +164,12 @@ class Renderer:
         count = budget.count if budget else estimate_tokens
         if not summaries:
             return Catalog(text="")
-        text = _block([self.entry(summary) for summary in summaries])
+        text = self.block([self.entry(summary) for summary in summaries])
         names = tuple(summary.name for summary in summaries)
         if budget is None or count(text) <= budget.tokens:
             return Catalog(text=text, shown=names, tokens=count(text))
         for width in _WIDTHS:
-            text = _block([self.entry(s, width) for s in summaries], f"Descriptions are cut to {width} characters.")
+            text = self.block([self.entry(s, width) for s in summaries], f"Descriptions are cut to {width} characters.")
             if count(text) <= budget.tokens:
                 cut = [s for s in summaries if shorten(s.description, width) != s.description]
                 longest = sorted(cut, key=lambda s: (-len(s.description), s.name))
@@ -194,7 +204,7 @@ class Renderer:
         names = {s.name for s in kept}
         missing = len(summaries) - len(kept)
         lines = [self.entry(s, 0) for s in summaries if s.name in names]
-        return _block(lines, _MISSING.format(missing))
+        return self.block(lines, _MISSING.format(missing))
 
     def prompt(self, catalog: Catalog, *, tools: Sequence[str] = ()) -> str:
         """Return the section of the system prompt: how to use skills, then the catalog."""
@@ -317,11 +327,6 @@ def fill_slot(base: str, block: str) -> str:
     if not block:
         return base
     return f"{base}\n\n{block}" if base else block
-
-
-def _block(lines: Sequence[str], note: str | None = None) -> str:
-    cut = [f"<truncated>{inline(note)}</truncated>"] if note else []
-    return "\n".join(["<available_skills>", *lines, *cut, "</available_skills>"])
 
 
 def _neutral(text: str) -> str:

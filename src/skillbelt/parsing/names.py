@@ -62,7 +62,7 @@ def callable_name(name: str, profile: Profile) -> bool:
     if profile.naming == "namespaced":
         return _NAMESPACED.match(name) is not None
     if profile.naming == "kebab":
-        return not _violations(name.casefold(), None, ascii_only=profile.ascii_names)
+        return not _violations(name, None, ascii_only=profile.ascii_names)
     return usable_label(name) is not None
 
 

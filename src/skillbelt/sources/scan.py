@@ -207,7 +207,8 @@ class _Scan:
         if self.full or not self._count_directory(path):
             return
         try:
-            if self._skill(path, SKILL_FILE):
+            # A folder below the root is nearly always a skill, the root hardly ever: only there is the listing first.
+            if path and self._skill(path, SKILL_FILE):
                 return
             entries = sorted(self.tree.entries(path), key=lambda entry: entry.name)
         except ResourceError:  # vanished or replaced since its parent was read: there is nothing to lose
@@ -218,7 +219,8 @@ class _Scan:
             self._say("folder-unreadable", str(error), path, "Make it readable.")
             self._owned(path, "skill-file-unreadable", str(error), "Make it readable.")
             return
-        named = [e.name for e in entries if e.kind != "directory" and e.name.casefold() == SKILL_FILE.casefold()]
+        named = [e.name for e in entries if e.name == SKILL_FILE]
+        named += [e.name for e in entries if e.kind != "directory" and e.name.casefold() == SKILL_FILE.casefold()]
         if any(self._skill(path, name) for name in named):
             return
         if named:

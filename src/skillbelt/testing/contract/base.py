@@ -54,7 +54,7 @@ def skill_file(name: str, *, description: str | None = None, body: str = "Begin.
 RULES = b"Receipts go to Money.\n"
 SECRET = b"CANARY-5f1d: only the skill pdf may show this.\n"
 
-FILES: Mapping[str, bytes] = MappingProxyType(
+FILES: MappingProxyType[str, bytes] = MappingProxyType(
     {
         "mail/SKILL.md": skill_file("mail", description="Sorts mail.", more="metadata:\n  version: '1.10'\n"),
         "mail/references/rules.md": RULES,
@@ -69,7 +69,7 @@ FILES: Mapping[str, bytes] = MappingProxyType(
 )
 """Two skills; the file that only ``pdf`` may show is what every trick in this suite is after."""
 
-BROKEN: Mapping[str, bytes] = MappingProxyType(
+BROKEN: MappingProxyType[str, bytes] = MappingProxyType(
     {
         "empty-file": b"",
         "no-frontmatter": b"Begin.\n",
@@ -82,7 +82,7 @@ BROKEN: Mapping[str, bytes] = MappingProxyType(
 )
 """SKILL.md files that no profile can use, by folder."""
 
-CALLS: Mapping[str, Callable[[ResourceSource, Any], Any]] = MappingProxyType(
+CALLS: MappingProxyType[str, Callable[[ResourceSource, Any], Any]] = MappingProxyType(
     {
         "lookup": lambda source, name: source.lookup(name),
         "load": lambda source, name: source.load(name),
@@ -162,17 +162,26 @@ def same(actual: object, expected: object, what: str) -> None:
         raise AssertionError(f"{what} must be {_short(expected)}, not {_short(actual)}.")
 
 
-def raises(kind: type[_E], what: str, call: Callable[[], object], *, but: type[BaseException] | None = None) -> _E:
+def raises(
+    kind: type[_E],
+    what: str,
+    call: Callable[..., object],
+    *args: object,
+    but: type[BaseException] | None = None,
+    **options: object,
+) -> _E:
     """Return the error of a call; fail when there is none, another one, or one that is not fit to be shown.
 
     Args:
         kind: What must be raised.
         what: Names the call.
-        call: Does it.
-        but: What it may not be at the same time.
+        call: What is called.
+        *args: With what.
+        but: What the error may not be at the same time.
+        **options: With what.
     """
     try:
-        answer = call()
+        answer = call(*args, **options)
     except kind as error:
         if but is not None and isinstance(error, but):
             raise AssertionError(
@@ -220,7 +229,7 @@ def refused(source: ResourceSource, name: str) -> bool:
         source.list()
     except SourceError as error:
         polite(str(error), "The message of list() of a place that is refused")
-        raises(SourceError, f"load({name!r}) from a place that is refused", lambda: source.load(name))
+        raises(SourceError, f"load({name!r}) from a place that is refused", source.load, name)
         holds(any(d.severity == "error" for d in reported(source)), "A place is refused and no diagnostic says why.")
         return True
     return False

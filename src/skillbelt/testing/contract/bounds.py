@@ -9,6 +9,7 @@ from typing import Any
 
 from skillbelt.errors import (
     ContentTooLargeError,
+    InvalidSkillError,
     LimitError,
     ResourceError,
     ResourcePathError,
@@ -140,9 +141,9 @@ class BoundChecks(Hooks):
         """A path is judged on its text and then looked up as it is (S3-34, S3-39)."""
         source, name = self.make(FILES | {"secret.md": SECRET}), self.name("mail")
         for path in _NO_PATHS:
-            raises(ResourcePathError, f"read({path!r:.80})", lambda path=path: source.read(name, path))
+            raises(ResourcePathError, f"read({path!r:.80})", source.read, name, path)
         for path in _ONLY_NAMES:
-            raises(ResourceError, f"read({path!r:.80})", lambda path=path: source.read(name, path))
+            raises(ResourceError, f"read({path!r:.80})", source.read, name, path)
         same(source.read(name, "references/rules.md").data, RULES, "A good path after bad ones")
         same(source.read(self.name("pdf"), "references/secret.md").data, SECRET, "The file of pdf, asked of pdf,")
 
@@ -154,26 +155,27 @@ class BoundChecks(Hooks):
             if isinstance(pattern, str):
                 name = pattern.replace("{mail}", self.name("mail")).replace("{pdf}", self.name("pdf"))
             for call, ask in CALLS.items():
-                raises(SkillNotFoundError, f"{call}({name!r:.80})", lambda ask=ask, name=name: ask(source, name))
+                raises(SkillNotFoundError, f"{call}({name!r:.80})", ask, source, name)
         same(names(source), sorted([self.name("mail"), self.name("pdf")]), "list() after bad names")
 
     def test_errors_stay_short_whatever_the_place_holds(self) -> None:
         """A message reaches a model: it is bounded, printable, and tells nothing of the host."""
         files = {f"{letter * 60}/SKILL.md": skill_file(letter * 250) for letter in "abcdefghijklmnopq"}
+        files |= {f"close-{number}/SKILL.md": skill_file("é" * 240 + str(number)) for number in range(5)}
         files |= FILES | {f"bad-{letter * 50}/SKILL.md": b"---\nname: \x1b[2J\n" for letter in "ab"}
         source = self.make(files)
         source.list()
         reported(source)
         folder = PurePosixPath(source.lookup(self.name("mail")).location or "mail").parent.parent
-        asks = [
-            lambda: source.load(self.name("nothing-like-it")),
-            lambda: source.load(self.name(f"bad-{'a' * 50}")),
-            lambda: source.read(self.name("mail"), "missing.md"),
-            lambda: source.read(self.name("mail"), "references"),
-            lambda: source.read(self.name("mail"), "../secret.md"),
+        errors = [
+            raises(SkillNotFoundError, "load() of no skill", source.load, self.name("nothing-like-it")),
+            raises(SkillNotFoundError, "load() of a name close to long ones", source.load, self.name("é" * 240)),
+            raises(InvalidSkillError, "load() of a broken skill", source.load, self.name(f"bad-{'a' * 50}")),
+            raises(ResourceError, "read() of no file", source.read, self.name("mail"), "missing.md"),
+            raises(ResourceError, "read() of a folder", source.read, self.name("mail"), "references"),
+            raises(ResourceError, "read() of a path out", source.read, self.name("mail"), "../secret.md"),
         ]
-        for ask in asks:
-            error = raises(SkillError, "a call that must fail", ask)
+        for error in errors:
             holds(
                 not folder.is_absolute() or len(folder.parts) < 2 or str(folder) not in str(error),
                 f"The message names a folder of the host, {folder}: {error}",
@@ -192,12 +194,12 @@ class BoundChecks(Hooks):
             listed = {info.path for info in source.resources(name)}
             for path in [*_CONFINED, *_THROUGH]:
                 holds(path not in listed, f"{path!r}, a link that leaves the skill, is listed.")
-                raises(ResourceError, f"read({path!r}), a link,", lambda path=path: source.read(name, path))
+                raises(ResourceError, f"read({path!r}), a link,", source.read, name, path)
             same("outside.md" in _said(source), True, "Whether a link that leaves the skill is reported")
             if "inside.md" in listed:
                 same(source.read(name, "inside.md").data, RULES, "A link that stays inside")
             else:
-                raises(ResourceError, "read() of an unlisted link", lambda: source.read(name, "inside.md"))
+                raises(ResourceError, "read() of an unlisted link", source.read, name, "inside.md")
 
     def test_no_link_makes_a_skill_of_what_lies_outside(self) -> None:
         """A linked folder, or a linked SKILL.md, does not bring foreign text in (S3-38)."""
@@ -215,7 +217,7 @@ class BoundChecks(Hooks):
                 holds(folder in said, f"No diagnostic speaks of {folder!r}.")
                 for call, ask in CALLS.items():
                     what = f"{call}() of {folder!r}, a link out,"
-                    raises(SkillError, what, lambda ask=ask, folder=folder: ask(source, self.name(folder)))
+                    raises(SkillError, what, ask, source, self.name(folder))
 
     def test_a_read_never_gives_more_than_the_limit(self) -> None:
         """Whatever is asked for."""
@@ -229,7 +231,7 @@ class BoundChecks(Hooks):
         files = FILES | {"large/SKILL.md": skill_file("large", body="x" * 1000)}
         source = self._limited(files, frontmatter_bytes=200, skill_bytes=500)
         holds(self.name("large") in names(source), "A skill with a large body is not listed.")
-        raises(ContentTooLargeError, "load() past skill_bytes", lambda: source.load(self.name("large")))
+        raises(ContentTooLargeError, "load() past skill_bytes", source.load, self.name("large"))
         same(source.load(self.name("mail")).name, self.name("mail"), "load() of another skill")
 
     def test_the_budget_of_a_frontmatter_is_exact(self) -> None:
@@ -241,7 +243,7 @@ class BoundChecks(Hooks):
         source = self._limited({"mail/SKILL.md": data}, frontmatter_bytes=size - 2)
         same(names(source), [], "list() of a frontmatter that is too large")
         holds(any(d.severity == "error" for d in reported(source)), "A frontmatter too large is not reported.")
-        raises(ContentTooLargeError, "load() past frontmatter_bytes", lambda: source.load(self.name("mail")))
+        raises(ContentTooLargeError, "load() past frontmatter_bytes", source.load, self.name("mail"))
 
     def test_past_a_limit_the_rest_is_reported_and_strict_raises(self) -> None:
         """Too many skills or files are cut with a word, or not accepted at all (S3-23)."""
@@ -254,9 +256,10 @@ class BoundChecks(Hooks):
         same(len(source.resources(self.name("mail"))), 3, "The number of files listed with resources=3")
         holds("scan-limit" in [d.code for d in reported(source)], "Files past the limit are left out in silence.")
         if self.takes_profile:
-            raises(LimitError, "list() under STRICT", lambda: self._limited(many, entries=3, profile=STRICT).list())
+            strict = self._limited(many, entries=3, profile=STRICT)
+            raises(LimitError, "list() under STRICT", strict.list)
             strict = self._limited(files, resources=3, profile=STRICT)
-            raises(LimitError, "resources() under STRICT", lambda: strict.resources(self.name("mail")))
+            raises(LimitError, "resources() under STRICT", strict.resources, self.name("mail"))
 
     def _limited(self, files: Mapping[str, bytes], *, profile: Any = None, **limits: int) -> ResourceSource:
         if not self.takes_limits:

@@ -66,7 +66,7 @@ class ChangeChecks(Hooks):
         self.change(source, {path: data for path, data in FILES.items() if path != "mail/references/rules.md"})
         for path in ("references/rules.md", "new.txt"):
             holds(path not in [i.path for i in source.resources(name)], f"The removed file {path!r} is listed.")
-            raises(ResourceNotFoundError, "read() of a removed file", lambda path=path: source.read(name, path))
+            raises(ResourceNotFoundError, "read() of a removed file", source.read, name, path)
 
     def test_a_removed_skill_is_missing_and_a_new_one_found(self) -> None:
         """Also when it was just listed, loaded and read (S3-41)."""
@@ -77,7 +77,9 @@ class ChangeChecks(Hooks):
             raises(
                 SkillNotFoundError,
                 f"{call}() of a removed skill",
-                lambda ask=ask: ask(source, self.name("mail")),
+                ask,
+                source,
+                self.name("mail"),
                 but=InvalidSkillError,
             )
         same(source.load(self.name("new")).instructions, "Begin.\n", "The body of a new skill")
@@ -92,7 +94,7 @@ class ChangeChecks(Hooks):
         source, name = self._known(FILES), self.name("mail")
         self.change(source, FILES | {"mail/SKILL.md": b"---\nname: mail\n"})
         for call, ask in CALLS.items():
-            raises(InvalidSkillError, f"{call}() of a skill broken since", lambda ask=ask: ask(source, name))
+            raises(InvalidSkillError, f"{call}() of a skill broken since", ask, source, name)
         same(names(source), [self.name("pdf")], "list() with a skill broken since")
         same(source.load(self.name("pdf")).instructions, "Fill.\n", "The body of the other skill")
         self.change(source, FILES)
@@ -130,8 +132,8 @@ class ChangeChecks(Hooks):
                 same(joined(source, mail, "data.bin", page=7000), data, "A file read in a thread")
                 paths = [info.path for info in source.resources(pdf)]
                 same(paths, ["references/secret.md"], "resources() in a thread")
-                raises(InvalidSkillError, "load() of a broken skill", lambda: source.load(self.name("broken")))
-                raises(SkillNotFoundError, "load() of no skill", lambda: source.load(self.name("none")))
+                raises(InvalidSkillError, "load() of a broken skill", source.load, self.name("broken"))
+                raises(SkillNotFoundError, "load() of no skill", source.load, self.name("none"))
                 holds(any(d.severity == "error" for d in source.diagnostics()), "diagnostics() are lost in a thread.")
 
         def run(number: int) -> None:

@@ -132,10 +132,10 @@ class FileChecks(Hooks):
         source, name = self.make(FILES), self.name("mail")
         for size in _NO_SIZES:
             what = f"read() with max_bytes={size!r}"
-            raises(LimitError, what, lambda size=size: source.read(name, "notes.txt", max_bytes=size))
+            raises(LimitError, what, source.read, name, "notes.txt", max_bytes=size)
         for offset in _NO_OFFSETS:
             what = f"read() with offset={offset!r}"
-            raises(LimitError, what, lambda offset=offset: source.read(name, "notes.txt", offset=offset))
+            raises(LimitError, what, source.read, name, "notes.txt", offset=offset)
 
     def test_the_skill_file_itself_can_be_read(self) -> None:
         """A body that was cut for the model is read on from there."""
@@ -155,9 +155,7 @@ class FileChecks(Hooks):
                 continue
             if path in _HIDDEN:
                 holds(path not in listed, f"The hidden file {path!r} is listed.")
-                raises(
-                    ResourceNotFoundError, f"read({path!r}), a hidden file,", lambda path=path: source.read(name, path)
-                )
+                raises(ResourceNotFoundError, f"read({path!r}), a hidden file,", source.read, name, path)
             else:
                 holds(path in listed, f"{path!r} is not listed.")
                 same(source.read(name, path).data, data, f"What is read of {path!r}")
@@ -169,7 +167,9 @@ class FileChecks(Hooks):
             error = raises(
                 ResourceNotFoundError,
                 f"read({path!r})",
-                lambda path=path: source.read(self.name("mail"), path),
+                source.read,
+                self.name("mail"),
+                path,
                 but=SkillNotFoundError,
             )
             holds(isinstance(error, FileNotFoundError), "ResourceNotFoundError must be a FileNotFoundError.")
@@ -178,12 +178,12 @@ class FileChecks(Hooks):
     def test_only_a_file_is_a_file(self) -> None:
         """A folder has no bytes (S3-36), and a file no files below it."""
         source, name = self.make(FILES), self.name("mail")
-        raises(ResourceTypeError, "read() of a folder", lambda: source.read(name, "references"))
-        raises(ResourceTypeError, "read() of a folder", lambda: source.read(name, "examples/deep"))
-        raises(ResourceError, "read() below a file", lambda: source.read(name, "notes.txt/more"))
+        raises(ResourceTypeError, "read() of a folder", source.read, name, "references")
+        raises(ResourceTypeError, "read() of a folder", source.read, name, "examples/deep")
+        raises(ResourceError, "read() below a file", source.read, name, "notes.txt/more")
 
     def test_a_file_of_a_missing_skill_is_a_missing_skill(self) -> None:
         """The skill is what is missing (S3-29)."""
         source = self.make(FILES)
-        raises(SkillNotFoundError, "read() of no skill", lambda: source.read(self.name("none"), "references/rules.md"))
-        raises(SkillNotFoundError, "resources() of no skill", lambda: source.resources(self.name("none")))
+        raises(SkillNotFoundError, "read() of no skill", source.read, self.name("none"), "references/rules.md")
+        raises(SkillNotFoundError, "resources() of no skill", source.resources, self.name("none"))

@@ -69,7 +69,7 @@ class SkillChecks(Hooks):
         source = self.make({})
         same(list(source.list()), [], "list() of no files")
         for call, ask in CALLS.items():
-            raises(SkillNotFoundError, f"{call}() of no files", lambda ask=ask: ask(source, self.name("mail")))
+            raises(SkillNotFoundError, f"{call}() of no files", ask, source, self.name("mail"))
 
     def test_every_skill_is_listed_once_and_sorted_by_name(self) -> None:
         """The same skills give the same catalog, in whatever order they were written (S3-19)."""
@@ -112,9 +112,10 @@ class SkillChecks(Hooks):
             same(getattr(value, field), held, f"{type(value).__name__}.{field} of a frozen value")
         with suppress(Exception):
             skill.frontmatter.metadata["version"] = "changed by a caller"  # type: ignore[index]
-        for answer in (source.list(), source.resources(name)):
+        answers: list[Any] = [source.list(), source.resources(name)]
+        for answer in answers:
             with suppress(Exception):
-                answer.clear()  # type: ignore[attr-defined]
+                answer.clear()
         same(source.load(name), before, "load() after a caller changed its answer")
         same(len(source.list()), 2, "The number of skills after a caller changed the list")
         holds(source.resources(name), "resources() is empty after a caller changed its answer.")
@@ -156,7 +157,11 @@ class SkillChecks(Hooks):
             for form in (name.upper(), name.title(), unicodedata.normalize("NFD", name)):
                 same(source.lookup(form).name, name, f"lookup({form!r}).name")
                 same(source.load(form).name, name, f"load({form!r}).name")
-        same(source.lookup(self.name("ｍａｉｌ")).name, self.name("mail"), "lookup() of full-width letters")
+        same(
+            source.lookup(self.name("\uff4d\uff41\uff49\uff4c")).name,
+            self.name("mail"),
+            "lookup() of full-width letters",
+        )
 
     def test_a_missing_skill_is_not_found_and_close_matches_are_named(self) -> None:
         """«Not found» is never «invalid», and helps to ask again (S3-29)."""
@@ -165,7 +170,9 @@ class SkillChecks(Hooks):
             error = raises(
                 SkillNotFoundError,
                 f"{call}() of a misspelt name",
-                lambda ask=ask: ask(source, self.name("maill")),
+                ask,
+                source,
+                self.name("maill"),
                 but=InvalidSkillError,
             )
             holds(self.name("mail") in str(error), f"The message does not name the close match: {error}")
@@ -190,7 +197,9 @@ class SkillChecks(Hooks):
                 error = raises(
                     InvalidSkillError,
                     what,
-                    lambda ask=ask, source=source, folder=folder: ask(source, self.name(folder)),
+                    ask,
+                    source,
+                    self.name(folder),
                     but=SkillNotFoundError,
                 )
                 holds(any(d.severity == "error" for d in error.diagnostics), f"{what} has no error in .diagnostics.")
@@ -203,7 +212,9 @@ class SkillChecks(Hooks):
             raises(
                 InvalidSkillError,
                 f"{call}() of a folder without SKILL.md",
-                lambda ask=ask: ask(source, self.name("bare")),
+                ask,
+                source,
+                self.name("bare"),
                 but=SkillNotFoundError,
             )
 
@@ -214,14 +225,14 @@ class SkillChecks(Hooks):
         source = self.make(FILES | more | {"README.md": b"Loose.", "loose.txt": b"Loose."})
         same(names(source), sorted([self.name("mail"), self.name("pdf")]), "list()")
         for folder in hidden:
-            raises(SkillNotFoundError, f"load({folder!r})", lambda folder=folder: source.load(self.name(folder)))
+            raises(SkillNotFoundError, f"load({folder!r})", source.load, self.name(folder))
 
     def test_a_skill_inside_a_skill_is_one_of_its_files(self) -> None:
         """Discovery stops at a skill."""
         inner = skill_file("inner")
         source = self.make(FILES | {"mail/steps/inner/SKILL.md": inner})
         same(names(source), sorted([self.name("mail"), self.name("pdf")]), "list()")
-        raises(SkillNotFoundError, "load('inner')", lambda: source.load(self.name("inner")))
+        raises(SkillNotFoundError, "load('inner')", source.load, self.name("inner"))
         same(source.read(self.name("mail"), "steps/inner/SKILL.md").data, inner, "The inner SKILL.md")
 
     def test_of_two_skills_of_one_name_one_is_whole_and_the_other_reported(self) -> None:
@@ -250,7 +261,7 @@ class SkillChecks(Hooks):
         for source, severity in ((lenient, "warning"), (strict, "error")):
             said = [d.severity for d in reported(source) if "mail-sorter" in f"{d.path} {d.message}"]
             holds(severity in said, f"No {severity} speaks of the skill 'mail-sorter'.")
-        raises(InvalidSkillError, "load() under STRICT", lambda: strict.load(self.name("mail-sorter")))
+        raises(InvalidSkillError, "load() under STRICT", strict.load, self.name("mail-sorter"))
 
     def test_problems_and_versions_speak_of_the_right_names(self) -> None:
         """Routers and merges rely on them, where a source has them."""
