@@ -153,9 +153,8 @@ Feature: Which skills a place holds
     When its skills are listed
     Then the skills are "long-one, long-two"
     And at most 20000 bytes were read
-    And "SKILL.md" was opened 3 times
+    And "SKILL.md" was opened 2 times
 
-    # Three, not two: the root itself is asked for a SKILL.md first.
     Examples:
       | profile |
       | STRICT  |

@@ -12,6 +12,7 @@ import threading
 import unicodedata
 import zipfile
 import zlib
+from typing import ClassVar
 from unittest import SkipTest
 from urllib.parse import unquote
 
