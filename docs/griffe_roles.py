@@ -1,4 +1,7 @@
-"""Docstrings of the package as Markdown: Sphinx roles become links, a lone ``::`` goes away, examples are code."""
+"""Docstrings of the package as Markdown: Sphinx roles become links, a lone ``::`` goes away, examples are code.
+
+Ids of requirements, which docstrings carry for maintainers, are left out.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ __all__ = ["Roles"]
 _ROLE = re.compile(r":(?:class|func|meth|mod|data|attr|exc):`(?P<tilde>~?)(?P<target>[\w.]+)`")
 _LITERAL = re.compile(r"^[ \t]*::[ \t]*$\n?", re.MULTILINE)
 _EXAMPLE = re.compile(r"^(?P<indent>[ \t]*)Example:[ \t]*$(?=\n(?:.*\n)*?(?P=indent)[ \t]+>>> )", re.MULTILINE)
+_ID = r"(?:S\d-\d+|SPEC-\d+|conflicts? C\d+|C\d+|scenario C\d+)"
+_ROWS = re.compile(rf"\s+\({_ID}(?:(?:, | and | to ){_ID})*\)")
 
 
 class Roles(griffe.Extension):
@@ -22,6 +27,7 @@ class Roles(griffe.Extension):
         if obj.docstring is not None:
             text = _LITERAL.sub("", obj.docstring.value)
             text = _EXAMPLE.sub(r"\g<indent>Examples:", text)
+            text = _ROWS.sub("", text)
             obj.docstring.value = _ROLE.sub(lambda role: _link(role, obj), text)
 
 

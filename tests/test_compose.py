@@ -598,6 +598,55 @@ def test_wrappers_over_a_source_that_cannot_tell_have_no_problems_and_no_version
     assert namespaced("a", fake).resources("a/pdf") == ()
 
 
+class Narrow:
+    """A source of levels 1 and 2 only."""
+
+    def list(self):
+        return [summary_of("pdf-forms"), summary_of("mail")]
+
+    def load(self, name):
+        return skill_of(name)
+
+
+@pytest.mark.row("S3-01")
+@pytest.mark.parametrize(
+    ("wrap", "prefix"),
+    [(merge, ""), (lambda s: filtered(s, public), ""), (lambda s: namespaced("acme", s), "acme/")],
+    ids=["merge", "filtered", "namespaced"],
+)
+def test_a_source_of_names_and_instructions_alone_is_enough(wrap, prefix):
+    source = wrap(Narrow())
+    assert source.load(f"{prefix}mail").name == f"{prefix}mail"
+    assert source.lookup(f"{prefix}MAIL").name == f"{prefix}mail"
+    assert (source.resources(f"{prefix}mail"), source.diagnostics(), source.problems()) == ((), (), {})
+    with pytest.raises(ResourceNotFoundError, match="serves no files"):
+        source.read(f"{prefix}mail", "x.md")
+    with pytest.raises(SkillNotFoundError, match=f"Did you mean '{prefix}mail'"):
+        source.lookup(f"{prefix}mial")
+
+
+@pytest.mark.row("S3-44")
+def test_a_source_that_gives_nothing_for_its_files_is_caught():
+    class Empty(Fake):
+        def resources(self, name):
+            return None
+
+    with pytest.raises(InvalidSkillError, match="None instead of the files"):
+        merge(Empty([GOOD])).resources("pdf")
+
+
+@pytest.mark.row("S3-44")
+@pytest.mark.parametrize("given", [7, "skills", object(), {}])
+@pytest.mark.parametrize("wrap", [merge, lambda s: namespaced("a", s), lambda s: filtered(s, bool)], ids=range(3))
+def test_what_is_no_source_is_refused_at_once(wrap, given):
+    with pytest.raises(SourceError, match="needs a source of skills, not"):
+        wrap(given)
+
+
+def test_a_wrapped_source_prints_as_what_it_wraps():
+    assert "Fake(" in repr(merge(Fake()))
+
+
 def test_limits_and_profiles_are_those_of_the_sources_below():
     strict = MappingSource({"Bad_Name/SKILL.md": text_of("Bad_Name")}, profile=STRICT)
     small = MappingSource({f"s{i}/SKILL.md": text_of(f"s{i}") for i in range(5)}, limits=Limits(entries=2))

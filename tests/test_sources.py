@@ -650,6 +650,16 @@ def test_a_home_relative_root_and_a_relative_one_are_understood(tmp_path, root, 
         assert DirectorySource(given).lookup("mail").location == str(root / "mail" / "SKILL.md")
 
 
+@pytest.mark.parametrize("bad", [None, "", 7, b"skills"])
+def test_a_root_or_a_path_that_is_none_is_refused_by_its_name(bad):
+    with pytest.raises(SourceError, match="root must name"):
+        DirectorySource(bad)
+    with pytest.raises(SourceError, match="path must name"):
+        validate_skill(bad)
+    with pytest.raises(SourceError, match="files must be a mapping"):
+        MappingSource(bad)
+
+
 def test_nothing_is_read_at_construction(tmp_path, monkeypatch):
     def refuse(*_args, **_options):
         raise AssertionError("read at construction")

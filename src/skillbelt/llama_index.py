@@ -117,19 +117,41 @@ class SkillToolSpec(BaseToolSpec):
         return [tool for tool in skill_tools(self.router) if names is None or tool.metadata.name in names]
 
     def load_skill(self, name: str, arguments: str | None = None) -> str:
-        """Load the instructions of a skill."""
+        """Load the instructions of a skill.
+
+        Args:
+            name: The skill.
+            arguments: What the user gave with it.
+        """
         return self._call("load_skill", name=name, arguments=arguments)
 
     async def aload_skill(self, name: str, arguments: str | None = None) -> str:
-        """Load the instructions of a skill."""
+        """Load the instructions of a skill.
+
+        Args:
+            name: The skill.
+            arguments: What the user gave with it.
+        """
         return await asyncio.to_thread(self.load_skill, name, arguments)
 
     def read_skill_resource(self, name: str, path: str, offset: int = 0) -> str:
-        """Read a file of a skill."""
+        """Read a file of a skill.
+
+        Args:
+            name: The skill.
+            path: Relative to its folder.
+            offset: First byte.
+        """
         return self._call("read_skill_resource", name=name, path=path, offset=offset)
 
     async def aread_skill_resource(self, name: str, path: str, offset: int = 0) -> str:
-        """Read a file of a skill."""
+        """Read a file of a skill.
+
+        Args:
+            name: The skill.
+            path: Relative to its folder.
+            offset: First byte.
+        """
         return await asyncio.to_thread(self.read_skill_resource, name, path, offset)
 
     def _call(self, tool: str, **arguments: Any) -> str:

@@ -68,6 +68,9 @@ def estimate_tokens(text: str) -> int:
     """Return about how many tokens ``text`` has: four ASCII characters each, or one other character.
 
     An estimate on the high side for prose in most languages; pass a tokenizer to :class:`TokenBudget` for a count.
+
+    Args:
+        text: Any text.
     """
     ascii_only = len(text.encode("ascii", "ignore"))
     return -(-ascii_only // 4) + len(text) - ascii_only
@@ -134,7 +137,12 @@ class Renderer:
     # --- level 1 --------------------------------------------------------------------------------------------------
 
     def entry(self, summary: SkillSummary, width: int | None = None) -> str:
-        """Return one catalog line, its description cut to ``width`` characters at a sentence or word end."""
+        """Return one catalog line.
+
+        Args:
+            summary: The skill.
+            width: Characters its description is cut to, at a sentence or word end; ``None`` keeps it whole.
+        """
         description = summary.description if width is None else shorten(summary.description, width)
         return f'<skill name="{attribute(summary.name)}">{inline(description)}</skill>'
 
@@ -207,7 +215,12 @@ class Renderer:
         return self.block(lines, _MISSING.format(missing))
 
     def prompt(self, catalog: Catalog, *, tools: Sequence[str] = ()) -> str:
-        """Return the section of the system prompt: how to use skills, then the catalog."""
+        """Return the section of the system prompt: how to use skills, then the catalog.
+
+        Args:
+            catalog: Level 1.
+            tools: Names of the tools beyond the usual ones.
+        """
         lines = [
             "## Skills",
             "",
@@ -260,13 +273,21 @@ class Renderer:
         return f"{head}{_neutral(_fill(part.lstrip(), folder, arguments)[0])}\n\n{marker}{tail}", True
 
     def folder(self, folder: str | None) -> str:
-        """Return the line that says where the skill lies."""
+        """Return the line that says where the skill lies.
+
+        Args:
+            folder: Its absolute path; ``None`` when it is not on disk.
+        """
         if folder is None:
             return "The skill is not on disk: read its files with read_skill_resource; paths are relative to it."
         return f"Skill directory: {inline(folder)}\nRelative paths in this skill are relative to it."
 
     def files(self, resources: Sequence[ResourceInfo]) -> str:
-        """Return the listing of bundled files, ``""`` when there are none."""
+        """Return the listing of bundled files, ``""`` when there are none.
+
+        Args:
+            resources: The files.
+        """
         if not resources:
             return ""
         lines: list[str] = []
@@ -282,13 +303,23 @@ class Renderer:
         return "\n".join(["<skill_resources>", *lines, "</skill_resources>"]) + "\n"
 
     def cut(self, shown: int, total: int, *, read_on: str) -> str:
-        """Return the marker of a cut: both sizes and how to read on (S3-65)."""
+        """Return the marker of a cut: both sizes and how to read on (S3-65).
+
+        Args:
+            shown: Bytes that are there.
+            total: Bytes there would be.
+            read_on: A sentence that says how to get the rest.
+        """
         return f"[output truncated: {shown} of {total} bytes shown. {read_on}]"
 
     # --- level 3 --------------------------------------------------------------------------------------------------
 
     def resource(self, name: str, resource: Resource) -> str:
         """Return a page of a bundled file.
+
+        Args:
+            name: The skill.
+            resource: Bytes of one of its files.
 
         Raises:
             ResourceTypeError: It is not text.

@@ -208,7 +208,11 @@ class SkillRouter:
     # --- level 3 --------------------------------------------------------------------------------------------------
 
     def resources(self, name: str) -> tuple[ResourceInfo, ...]:
-        """Return the bundled files of a skill, sorted by path."""
+        """Return the bundled files of a skill, sorted by path.
+
+        Args:
+            name: The skill.
+        """
         with self._failures(name):
             return tuple(self._shelf.source.resources(self._resolve(name)))
 
@@ -239,6 +243,11 @@ class SkillRouter:
 
     def page(self, name: str, path: str, *, offset: int = 0) -> tuple[Resource, str]:
         """Return one page of a text file, and it as text for the model, marked when more follows.
+
+        Args:
+            name: The skill.
+            path: As for :meth:`read`.
+            offset: First byte.
 
         Raises:
             ResourceTypeError: It is binary.

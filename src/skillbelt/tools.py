@@ -77,6 +77,9 @@ class ToolSpec:
     def call(self, **arguments: Any) -> ToolResult:
         """Validate the arguments and run.
 
+        Args:
+            **arguments: As the schema has them.
+
         Raises:
             ToolArgumentError: An argument is unknown, missing or of the wrong type (S3-61).
         """
@@ -87,7 +90,11 @@ class ToolSpec:
         return self.run(**{name: getattr(given, name) for name in type(given).model_fields})
 
     def argument_error(self, error: ValidationError) -> ToolArgumentError:
-        """Return what a model is told when its arguments do not fit the schema."""
+        """Return what a model is told when its arguments do not fit the schema.
+
+        Args:
+            error: What pydantic found.
+        """
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
         return ToolArgumentError(
             f"{self.name} was called with arguments it does not take: {problems}. It takes: {self._signature()}."

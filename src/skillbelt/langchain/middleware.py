@@ -33,7 +33,8 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
     make a new agent after a reload.
 
     Args:
-        skills: A router, or one or more folders of skills.
+        skills: A router, or a folder of skills.
+        *more: Further folders; of a name in several, the first folder's skill wins.
 
     Example:
         ``create_agent(model, middleware=[SkillsMiddleware("skills")])``. The catalog stands at the end of the system

@@ -158,7 +158,11 @@ class Profile:
         return self.severities["unknown-field"] == "error"
 
     def severity(self, code: str) -> Severity | None:
-        """Return the severity of ``code`` under this profile, ``None`` when it is not worth saying."""
+        """Return the severity of a code under this profile, ``None`` when it is not worth saying.
+
+        Args:
+            code: A diagnostic code, e.g. ``"name-charset"``.
+        """
         return self.severities[code]
 
 

@@ -36,6 +36,9 @@ class SkillSource(Protocol):
     def load(self, name: str) -> Skill:
         """Return one skill, read afresh.
 
+        Args:
+            name: A name of :meth:`list`.
+
         Raises:
             SkillNotFoundError: There is none of that name.
             InvalidSkillError: It exists and cannot be used.
@@ -48,15 +51,29 @@ class ResourceSource(SkillSource, Protocol):
     """Level 3 as well: the files of a skill, confined to it and bounded."""
 
     def lookup(self, name: str) -> SkillSummary:
-        """Return level 1 of one skill, read afresh from its bounded frontmatter (S3-33)."""
+        """Return level 1 of one skill, read afresh from its bounded frontmatter (S3-33).
+
+        Args:
+            name: A name of :meth:`list`.
+        """
         ...
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
-        """Return the bundled files of a usable skill, sorted by path."""
+        """Return the bundled files of a usable skill, sorted by path.
+
+        Args:
+            name: A name of :meth:`list`.
+        """
         ...
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
         """Return at most ``max_bytes`` bytes of one bundled file.
+
+        Args:
+            name: A name of :meth:`list`.
+            path: Relative to the skill's folder, with ``/``.
+            offset: First byte.
+            max_bytes: Most bytes to return.
 
         Raises:
             ResourcePathError: The path may not be used.

@@ -130,7 +130,11 @@ class TreeSource:
         return tuple(found.summary for found in self._scan().found.values())
 
     def lookup(self, name: str) -> SkillSummary:
-        """Return level 1 of one skill, read afresh."""
+        """Return level 1 of one skill, read afresh.
+
+        Args:
+            name: As for :meth:`load`.
+        """
         return self._fresh(name)[1]
 
     def load(self, name: str) -> Skill:
@@ -165,6 +169,9 @@ class TreeSource:
         """Return the bundled files of a usable skill, sorted by path: all of them, whatever their folder (SPEC-103).
 
         Left out are dot files, version control, dependency and cache folders, and links that leave the skill.
+
+        Args:
+            name: As for :meth:`load`.
 
         Raises:
             SkillNotFoundError: There is no such skill.

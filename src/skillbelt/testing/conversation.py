@@ -21,7 +21,13 @@ LOAD, READ, SEARCH, LIST = "load_skill", "read_skill_resource", "search_skills",
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool called."""
+    """A model's wish to have a tool called.
+
+    Attributes:
+        id: Ties the answer to the call.
+        name: The tool.
+        arguments: By parameter.
+    """
 
     id: str
     name: str
@@ -49,7 +55,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model says: text, or calls to make first."""
+    """What the model says: text, or calls to make first.
+
+    Attributes:
+        text: For the user.
+        tool_calls: To be made before it goes on.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()

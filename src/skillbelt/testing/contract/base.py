@@ -224,7 +224,7 @@ def reported(source: ResourceSource) -> tuple[Diagnostic, ...]:
 
 
 def refused(source: ResourceSource, name: str) -> bool:
-    """Whether a source refuses its whole place, as one of untrusted archives may; then it says why and serves nothing."""
+    """Whether a source refuses its whole place, as one of archives may; then it says why and serves nothing."""
     try:
         source.list()
     except SourceError as error:
