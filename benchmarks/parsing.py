@@ -33,9 +33,7 @@ class Parse:
 
     def track_times_limit(self, skills, profile):
         """How many times the limit level 1 costs."""
-        return ratio(
-            lambda: self.time_frontmatter(skills, profile), lambda: self.time_limit(skills, profile), rounds=5
-        )
+        return ratio(lambda: self.time_frontmatter(skills, profile), lambda: self.time_limit(skills, profile), rounds=5)
 
     track_times_limit.unit = "x CSafeLoader"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skillbelt import LimitError, MappingSource, Renderer, SkillRouter, SkillSummary, TokenBudget, estimate_tokens
 from skillbelt.models import Resource, ResourceInfo
-from skillbelt.render import attribute, inline, shorten
+from skillbelt.text import attribute, inline, shorten
 
 FORBIDDEN = set("\u061c\u180e\u200b\u200e\u200f\u2028\u2029\ufeff") | {
     *map(chr, range(0x202A, 0x202F)),

@@ -38,7 +38,7 @@ from skillbelt.models import (
     SkillSummary,
 )
 from skillbelt.parsing import LENIENT, NAMESPACED, STRICT, ParsedSkill, Profile, parse_skill
-from skillbelt.render import Renderer, TokenBudget, estimate_tokens
+from skillbelt.render import Renderer, TokenBudget
 from skillbelt.router import SkillRouter
 from skillbelt.scopes import default_sources
 from skillbelt.search import LexicalSearcher, Searcher
@@ -57,6 +57,7 @@ from skillbelt.sources import (
     validate_skill,
     zip_source,
 )
+from skillbelt.text import estimate_tokens
 from skillbelt.tools import ToolResult, ToolSpec, skill_tools, tool_name, tool_per_skill
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from skillbelt.models import Diagnostic, SkillSummary
-from skillbelt.render import attribute, inline
+from skillbelt.text import attribute, inline
 
 __all__ = ["skills_html"]
 

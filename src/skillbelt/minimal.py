@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillbelt.models import ResourceInfo, Skill, SkillSummary
-from skillbelt.render import Renderer, inline, shorten
+from skillbelt.render import Renderer
+from skillbelt.text import inline, shorten
 
 __all__ = ["MinimalRenderer"]
 

@@ -44,12 +44,13 @@ from skillbelt.models import (
     SkillSummary,
 )
 from skillbelt.parsing import LENIENT, Profile, name_key
-from skillbelt.render import Renderer, TokenBudget, fill_slot
+from skillbelt.render import Renderer, TokenBudget
 from skillbelt.search import LexicalSearcher, Searcher
-from skillbelt.shelf import Names, Shelf, Snapshot, View, narrowed
+from skillbelt.shelf import Names, Shelf, Snapshot, View, difference, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
 from skillbelt.sources.paths import portable, shown
 from skillbelt.sources.sound import sound
+from skillbelt.text import fill_slot
 
 __all__ = ["SkillRouter"]
 
@@ -271,18 +272,7 @@ class SkillRouter:
         """Look at the source again, also for all views of this router, and return what changed."""
         before = self._snapshot()
         after = self._shelf.refresh(self._on_event)
-        old, new = ({key: s for key, s in snap.by_key.items() if self._keeps(s)} for snap in (before, after))
-        diff = ReloadDiff(
-            added=tuple(sorted(new[key].name for key in new.keys() - old.keys())),
-            removed=tuple(sorted(old[key].name for key in old.keys() - new.keys())),
-            changed=tuple(
-                sorted(
-                    new[key].name
-                    for key in new.keys() & old.keys()
-                    if new[key] != old[key] or before.versions.get(key) != after.versions.get(key)
-                )
-            ),
-        )
+        diff = difference(before, after, self._keeps)
         self._emit(SkillsReloaded(diff))
         return diff
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from skillbelt.events import EventHandler, SkillShadowed, SkillSkipped, SkillsListed
-from skillbelt.models import Diagnostic, SkillSummary
+from skillbelt.models import Diagnostic, ReloadDiff, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources import ResourceSource
 from skillbelt.sources.sound import problems_of, versions_of
 
-__all__ = ["Names", "Shelf", "Snapshot", "View", "narrowed"]
+__all__ = ["Names", "Shelf", "Snapshot", "View", "difference", "narrowed"]
 
 Names = str | Iterable[str] | None
 
@@ -68,6 +68,22 @@ class View:
     keep: Callable[[SkillSummary], bool]
     named: Callable[[str], bool]
     blind: bool
+
+
+def difference(before: Snapshot, after: Snapshot, keeps: Callable[[SkillSummary], bool]) -> ReloadDiff:
+    """Return what changed between two snapshots, among the skills that ``keeps`` admits."""
+    old = {key: summary for key, summary in before.by_key.items() if keeps(summary)}
+    new = {key: summary for key, summary in after.by_key.items() if keeps(summary)}
+    changed = (
+        key
+        for key in new.keys() & old.keys()
+        if new[key] != old[key] or before.versions.get(key) != after.versions.get(key)
+    )
+    return ReloadDiff(
+        added=tuple(sorted(new[key].name for key in new.keys() - old.keys())),
+        removed=tuple(sorted(old[key].name for key in old.keys() - new.keys())),
+        changed=tuple(sorted(new[key].name for key in changed)),
+    )
 
 
 def narrowed(outer: View | None, include: Names, exclude: Names, where: Callable[[SkillSummary], bool] | None) -> View:

@@ -27,8 +27,9 @@ from skillbelt.errors import (
     ToolArgumentError,
 )
 from skillbelt.models import SkillSummary
-from skillbelt.render import Renderer, inline, shorten
+from skillbelt.render import Renderer
 from skillbelt.router import SkillRouter
+from skillbelt.text import inline, shorten
 
 __all__ = ["TOLD", "ToolResult", "ToolSpec", "failure_text", "skill_tools", "tool_name", "tool_per_skill"]
 

@@ -22,8 +22,8 @@ from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, _Value
 from skillbelt.parsing import NAMESPACED, SKILL_FILE, ParsedSkill, Profile, Report, invalid_skill, parse_skill
 from skillbelt.sources.directory import DirectoryTree
+from skillbelt.sources.heads import parse_arguments, read_head
 from skillbelt.sources.paths import split_path
-from skillbelt.sources.scan import parse_arguments, read_head
 
 __all__ = [
     "AgentSkillResourceSlot",

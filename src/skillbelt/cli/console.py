@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillbelt.models import Diagnostic
-from skillbelt.render import inline
+from skillbelt.text import inline
 
 __all__ = ["block", "error", "line", "note", "print_diagnostics", "print_json", "progress", "stdout", "table", "write"]
 

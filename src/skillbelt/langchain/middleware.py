@@ -12,8 +12,8 @@ from typing import Any
 
 from skillbelt.errors import MissingExtraError
 from skillbelt.langchain.tools import skill_tools
-from skillbelt.render import fill_slot
 from skillbelt.router import SkillRouter
+from skillbelt.text import fill_slot
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from skillbelt.models import Frontmatter, JsonValue, SkillSummary, invocable
+from skillbelt.parsing.allowed_tools import split_tools
 from skillbelt.parsing.names import read_name
 from skillbelt.parsing.nodes import Mapping, Node, Scalar, Sequence, is_null, plain, type_name
 from skillbelt.parsing.report import Report
@@ -247,7 +247,7 @@ class _Reader:
         if node is None:
             return ()
         if isinstance(node, Scalar):
-            tokens, commas = _split_tools(node.text) if type_name(node) == "str" else ((), False)
+            tokens, commas = split_tools(node.text) if type_name(node) == "str" else ((), False)
             if commas:
                 self._add(
                     "allowed-tools-comma",
@@ -336,23 +336,3 @@ def _prose(node: Node) -> str:
     if isinstance(node, Sequence):
         return " ".join(filter(None, (_prose(item) for item in node.items)))
     return "; ".join(f"{key}: {_prose(value)}" for key, value in node.pairs.items())
-
-
-def _split_tools(text: str) -> tuple[tuple[str, ...], bool]:
-    """Split on blanks and commas outside parentheses; also return whether a comma separated anything."""
-    tokens: list[str] = []
-    current: list[str] = []
-    depth = 0
-    commas = False
-    for char in unicodedata.normalize("NFC", text) + " ":
-        depth = max(0, depth + (char == "(") - (char == ")"))
-        if depth == 0 and (char.isspace() or char == ","):
-            commas = commas or char == ","
-            if current:
-                tokens.append("".join(current))
-                current.clear()
-        else:
-            current.append(char)
-    if current:
-        tokens.append("".join(current).strip())
-    return tuple(tokens), commas

@@ -8,13 +8,14 @@ when such a source is made.
 from skillbelt.limits import Limits
 from skillbelt.sources.archive import ArchiveLimits, ArchiveSource, ArchiveTree, tar_source, zip_source
 from skillbelt.sources.base import ResourceSource, SkillSource
-from skillbelt.sources.directory import DirectorySource, validate_skill
+from skillbelt.sources.directory import DirectorySource
 from skillbelt.sources.fetch import HttpLimits
 from skillbelt.sources.http import HttpSource, http_source
 from skillbelt.sources.mapping import MappingSource
 from skillbelt.sources.package import TraversableTree, package_source, tree_source
 from skillbelt.sources.remote import FsspecSource, FsspecTree, fsspec_source
 from skillbelt.sources.tree import Chunk, Entry, Tree, TreeSource
+from skillbelt.sources.validate import validate_skill
 
 __all__ = [
     "ArchiveLimits",

@@ -25,8 +25,9 @@ from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSum
 from skillbelt.parsing import LENIENT, Profile, Report, callable_name, invalid_skill, name_key, parse_skill
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.files import list_files
+from skillbelt.sources.heads import parse_arguments, read_head
 from skillbelt.sources.paths import asked, join, kind_of, private, shown, split_path
-from skillbelt.sources.scan import Found, Listing, parse_arguments, read_head, scan
+from skillbelt.sources.scan import Found, Listing, scan
 
 __all__ = ["Chunk", "Entry", "EntryKind", "Tree", "TreeSource"]
 
