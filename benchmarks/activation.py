@@ -70,9 +70,6 @@ class Overhead:
     setup_cache = Activation.setup_cache
     setup = Activation.setup
 
-    def time_plain(self, roots, skills, tool):
-        self.plain(self.wanted)
-
     def track_times_plain(self, roots, skills, tool):
         """How many times the cost of a plain tool that reads the file and returns it."""
         return ratio(

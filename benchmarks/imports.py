@@ -23,10 +23,6 @@ def timeraw_langchain():
     return "import skillbelt.langchain"
 
 
-def timeraw_langchain_middleware():
-    return "from skillbelt.langchain import SkillsMiddleware"
-
-
 def timeraw_llama_index():
     return "import skillbelt.llama_index"
 

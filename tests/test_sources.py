@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -1747,14 +1748,17 @@ def test_a_directory_tree_describes_what_it_finds(root):
     assert tree.kind("", "pipe").kind == "other"
 
 
-def test_a_file_has_the_version_of_its_bytes_once_it_was_left_alone_for_a_while(root):
+def test_a_file_has_the_version_of_its_bytes_and_settles_once_it_was_left_alone_for_a_while(root, monkeypatch):
     tree, file = DirectoryTree(root), root / "mail" / "SKILL.md"
-    assert tree.version("mail", "SKILL.md") is None  # it may be written again within one tick of the clock
-    os.utime(file, ns=(10**18, 10**18))
-    seen = tree.read("mail", "SKILL.md", size=1).version
-    assert tree.version("mail", "SKILL.md") in (seen, None)
+    first = tree.read("mail", "SKILL.md", size=1)
+    assert not first.settled  # it may be written again within one tick of the clock
+    later = time.time_ns() + 10**9
+    monkeypatch.setattr("skillbelt.sources.directory.time.time_ns", lambda: later)
+    assert tree.read("mail", "SKILL.md", size=1).settled
+    seen = first.version
+    assert tree.version("mail", "SKILL.md") == seen
     with tree.hold() as held:
-        assert held.version("mail", "SKILL.md") in (seen, None)
+        assert held.version("mail", "SKILL.md") == seen
     file.write_text("other")
     assert tree.read("mail", "SKILL.md", size=1).version != seen
     (root / "mail" / "link.md").symlink_to("SKILL.md")
@@ -1764,3 +1768,18 @@ def test_a_file_has_the_version_of_its_bytes_once_it_was_left_alone_for_a_while(
 
 def test_the_root_of_the_file_system_has_no_name():
     assert DirectoryTree("/").name is None
+
+
+def test_unchanged_files_are_not_opened_again_and_a_file_read_while_it_was_fresh_is(tmp_path, opened, monkeypatch):
+    build(tmp_path, {f"s{i}/SKILL.md": text_of(f"s{i}") for i in range(5)})
+    source = DirectorySource(tmp_path)
+    source.list()
+    source.list()
+    assert opened["open"].count("SKILL.md") == 10  # written just now: nobody can tell yet whether they change
+    later = time.time_ns() + 10**9
+    monkeypatch.setattr("skillbelt.sources.directory.time.time_ns", lambda: later)
+    source.list()
+    assert opened["open"].count("SKILL.md") == 15
+    (tmp_path / "s3" / "SKILL.md").write_text(text_of("s3", body="Other."))
+    assert [len(source.list()) for _ in range(3)] == [5, 5, 5]
+    assert opened["open"].count("SKILL.md") == 16

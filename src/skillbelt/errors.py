@@ -50,6 +50,10 @@ __all__ = [
 _SHOWN = 12
 """How many known names an error message lists before it says how many more there are."""
 
+_LONGEST = 100
+_LISTED = 500
+"""Characters of one listed name, and of all of them: a message stays short whatever a skill calls its files."""
+
 
 class SkillError(Exception):
     """Root of everything skillbelt raises on purpose."""
@@ -151,8 +155,16 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str = "skills") -> st
     lowered = {n.casefold(): n for n in reversed(names)}
     close = [lowered[c] for c in get_close_matches(name.casefold()[:200], list(lowered), n=3, cutoff=0.6)]
     if close:
-        return f"Did you mean {' or '.join(repr(c) for c in close)}?"
+        return f"Did you mean {' or '.join(repr(c[:_LONGEST]) for c in close)}?"
     if not names:
         return f"There are no {what}."
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"Available {what}: {', '.join(names[:_SHOWN])}{more}."
+    shown = [_plain(known) for known in names[:_SHOWN]]
+    while sum(map(len, shown)) > _LISTED:
+        shown.pop()
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return f"Available {what}: {', '.join(shown)}{more}."
+
+
+def _plain(name: str) -> str:
+    """Return a name as a sentence can hold it: the names of files are their authors' words, not ours."""
+    return name if len(name) <= _LONGEST and name.isprintable() else repr(name[:_LONGEST])

@@ -48,7 +48,7 @@ from skillbelt.render import Renderer, TokenBudget
 from skillbelt.search import LexicalSearcher, Searcher
 from skillbelt.shelf import Names, Shelf, Snapshot, View, difference, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
-from skillbelt.sources.paths import portable, shown
+from skillbelt.sources.paths import asked, portable, shown
 from skillbelt.sources.sound import sound
 from skillbelt.text import fill_slot
 
@@ -354,7 +354,7 @@ class SkillRouter:
             except SkillNotFoundError:
                 summary = None
         if summary is None or not self._keeps(summary):
-            raise SkillNotFoundError(f"There is no skill {shown(name)}. {self._known(name)}")
+            raise SkillNotFoundError(f"There is no skill {asked(name)}. {self._known(name)}")
         return name if "@" in name and name_key(summary.name) != key else summary.name
 
     def _load(self, name: str) -> Skill:

@@ -67,4 +67,4 @@ class _Requests(BaseCallbackHandler):
         for message in messages[0]:
             if isinstance(message, SystemMessage):
                 parts = [str(block.get("text", "")) for block in message.content_blocks]
-                self._recorder.requested("\n\n".join(parts))
+                self._recorder.requested("".join(parts))

@@ -247,7 +247,7 @@ _BOOLS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "o
 
 
 def typed(node: Node) -> JsonValue:
-    """Return a node as the JSON a YAML 1.1 reader would give, untrimmed; what JSON cannot hold stays text."""
+    """Return a node as the JSON of a YAML 1.1 reader, untrimmed; what JSON cannot hold, and base 60, stays text."""
     if isinstance(node, Sequence):
         return [typed(item) for item in node.items]
     if isinstance(node, Mapping):

@@ -175,13 +175,10 @@ class DirectoryTree:
             raise _failed(error, path) from error
         finally:
             os.close(fd)
-        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), _version(info))
+        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), _version(info), _settled(info))
 
     def version(self, folder: str, path: str) -> str | None:
-        """Return the version of a file by one stat, ``None`` when it takes a read to tell.
-
-        A file written within the last moments may be written again without its time changing; it has none yet.
-        """
+        """Return the version of a file by one stat, ``None`` when it takes a read to tell."""
         root = self._open_root() if self._fd < 0 else self._fd
         try:
             info = os.stat(join(folder, path), dir_fd=root, follow_symlinks=False)
@@ -190,8 +187,7 @@ class DirectoryTree:
         finally:
             if root != self._fd:
                 os.close(root)
-        settled = time.time_ns() - info.st_mtime_ns > _SETTLED
-        return _version(info) if settled and stat.S_ISREG(info.st_mode) else None
+        return _version(info) if stat.S_ISREG(info.st_mode) else None
 
     # --- opening ----------------------------------------------------------------------------------------------------
 
@@ -298,6 +294,11 @@ def _failed(error: OSError, path: str) -> Exception:
     if isinstance(error, SkillError):
         return error
     return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
+
+
+def _settled(info: os.stat_result) -> bool:
+    """Whether a file has rested: written within the clock's tick, it may be written again without its time changing."""
+    return time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED
 
 
 def _version(info: os.stat_result) -> str:

@@ -44,6 +44,7 @@ class Head:
     data: bytes
     version: str
     halves: fences.Halves | None = None
+    settled: bool = True
 
     def parse(self, **arguments: Any) -> ParsedSummary:
         """Parse level 1 with the arguments of :func:`skillbelt.parsing.parse_skill`."""
@@ -52,10 +53,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a scan read from one SKILL.md; good for as long as the file has this version."""
+    """What a scan read from one SKILL.md; good for as long as the file has this version, if that was settled."""
 
     version: str
     parsed: ParsedSummary
+    settled: bool = True
 
 
 def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
@@ -70,9 +72,9 @@ def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
             continue
         halves = fences.split(data, final=final)
         if halves.state == "found":
-            return Head(data[: halves.body], chunk.version, halves)
+            return Head(data[: halves.body], chunk.version, halves, chunk.settled)
         if halves.state != "more" or final or size > limits.frontmatter_bytes:
-            return Head(data, chunk.version)
+            return Head(data, chunk.version, settled=chunk.settled)
         size = limits.frontmatter_bytes + 1
 
 

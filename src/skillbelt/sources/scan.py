@@ -237,10 +237,10 @@ class _Scan:
         """Return what a SKILL.md says: as known when it is unchanged, else read and parsed."""
         path = join(folder, file)
         record = self.known.get(path)
-        if record is None or self.stat is None or self.stat(folder, file) != record.version:
+        if record is None or not record.settled or not self.stat or self.stat(folder, file) != record.version:
             head = read_head(self.tree, folder, file, self.limits)
             parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
-            record = Record(head.version, parsed)
+            record = Record(head.version, parsed, head.settled)
         self.records[path] = record
         return record
 

@@ -52,12 +52,14 @@ class Chunk:
         total: Size of the whole file.
         executable: Whether it has an executable bit.
         version: Differs when the file was written anew; ``""`` where files never change.
+        settled: Whether ``version`` can be relied on: a file written this very moment may be written again unseen.
     """
 
     data: bytes
     total: int
     executable: bool = False
     version: str = ""
+    settled: bool = True
 
 
 class Tree(Protocol):
