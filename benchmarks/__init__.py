@@ -23,10 +23,10 @@ LIMITS = Limits(entries=100_000, directories=100_000)
 HEAD = 4096
 """Bytes of a SKILL.md that the limit reads: the frontmatter is in them."""
 
-_WORDS = (
-    "report invoice table schema query image audio chart deploy review test mail calendar budget contract "
-    "translate summary index cluster token policy garden recipe route ticket survey badge ledger parcel"
-).split()
+_WORDS = """
+    report invoice table schema query image audio chart deploy review test mail calendar budget contract translate
+    summary index cluster token policy garden recipe route ticket survey badge ledger parcel
+""".split()  # noqa: SIM905
 
 
 def name(number):
@@ -35,7 +35,7 @@ def name(number):
 
 def text(number):
     """One SKILL.md."""
-    pick = random.Random(number)  # noqa: S311 - a corpus, no secret
+    pick = random.Random(number)
     first, second, third = pick.sample(_WORDS, 3)
     body = "\n".join(
         f"{step}. Take the {pick.choice(_WORDS)}, compare it with the {pick.choice(_WORDS)} and write down both."
@@ -44,7 +44,8 @@ def text(number):
     return (
         f"---\nname: {name(number)}\n"
         f"description: Turns a {first} into a {second} and checks the {third} on the way. Use when a user asks for a "
-        f"{second}, mentions a {first} file, or wants to know what is wrong with a {third}.\n"
+        f"{second}, mentions a {first} file, or wants to know what is wrong with a {third}. "
+        f"Keeps the original, asks once for what is missing, and names each {third} that it could not read.\n"
         f'license: MIT\nmetadata:\n  author: bench\n  version: "1.{number}"\n---\n\n# {first.title()}\n\n{body}\n'
     )
 
@@ -67,7 +68,7 @@ def source(root):
 
 def frontmatter(data):
     """Return what the C parser makes of a frontmatter, checking nothing."""
-    return yaml.load(data[4 : data.index(b"\n---", 3)], Loader=yaml.CSafeLoader)  # noqa: S506 - CSafeLoader is safe
+    return yaml.load(data[4 : data.index(b"\n---", 3)], Loader=yaml.CSafeLoader)
 
 
 def limit_list(root):

@@ -154,7 +154,7 @@ Feature: Sources made of sources
   @S3-45
   Scenario: Through nested merges, too, a file is read with one look at its SKILL.md
     Given the file "user/pdf/form.md" of the text "form"
-    And all of it was written an hour ago
+    And all of it has rested for a while
     And the merge of "project" and of the merge of "project, user"
     When its skills are listed
     And the file "form.md" of "pdf" is read
