@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ nox.options.sessions = [
     "docs",
     "benchmarks",
     "lowest",
+    "contract312",
 ]
 
 HERE = Path(__file__).parent
@@ -109,6 +111,32 @@ def lowest(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-q", *ADAPTER_TESTS)
     session.install(*LOWEST_MIDDLEWARE, silent=True)
     session.run("python", "-m", "pytest", "-q", "tests/test_langchain.py", *ADAPTER_TESTS, "tests/test_parity.py")
+
+
+def python312() -> str | None:
+    """Find a python3.12 on PATH, or one beside the running interpreter's, that really runs."""
+    folders = [*os.get_exec_path(), *map(str, Path(sys.base_prefix).parent.glob("3.12.*/bin"))]
+    for folder in folders:
+        found = shutil.which("python3.12", path=folder)
+        if found and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return found
+    return None
+
+
+@nox.session
+def contract312(session: nox.Session) -> None:
+    """The checks of agentskills-testing, which needs Python 3.12, on our sources."""
+    interpreter = python312()
+    if interpreter is None:
+        session.skip("NOT CHECKED: there is no python3.12, which agentskills-testing needs")
+    folder = Path(session.create_tmp()) / "venv"
+    session.run(interpreter, "-m", "venv", "--clear", str(folder), external=True)
+    run = str(folder / "bin" / "python")
+    session.run(
+        run, "-m", "pip", "install", "-q", "-e", ".", "agentskills-testing==0.7.*", "pytest>=8.3",
+        "pytest-asyncio>=1.0", external=True,
+    )  # fmt: skip
+    session.run(run, "-m", "pytest", "-q", "tests/external/agentskills_contract.py", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="virtualenv", default=False)

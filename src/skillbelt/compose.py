@@ -124,6 +124,10 @@ class _Filtered(_Wrapper):
         known = [summary.name for summary in self.list()]
         return SkillNotFoundError(f"There is no skill {asked(str(name))}. {did_you_mean(str(name), known)}")
 
+    def versions(self) -> Versions:
+        kept = {name_key(summary.name) for summary in self.list()}
+        return {key: version for key, version in versions_of(self.source).items() if key in kept}
+
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         self.lookup(name)
         return self.source.resources(name)

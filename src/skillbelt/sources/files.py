@@ -93,7 +93,7 @@ class _Files:
             self._unreadable(path, error)
             return
         for entry in entries:
-            if hidden_name(entry.name):
+            if hidden_name(entry.name) and not (entry.name.startswith("..") and entry.kind == "file"):
                 continue
             below = join(path, entry.name)
             kind = self._link_kind(below) if entry.kind == "link" else entry.kind

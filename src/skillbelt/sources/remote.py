@@ -153,7 +153,8 @@ class FsspecTree:
         data = self._bytes(self._prefix + whole, path, offset, end) if size and end > offset else b""
         if total is None:
             total = offset + len(data)
-        return Chunk(data[:size], max(total, offset + len(data[:size])), version=version_of(info))
+        data = data[:size]
+        return Chunk(data, max(total, offset + len(data)) if data else total, version=version_of(info))
 
     def version(self, folder: str, path: str) -> str | None:
         """Return the version of a file without reading it, ``None`` when it takes a read to tell."""
