@@ -20,6 +20,8 @@ from doctest import ELLIPSIS, OutputChecker
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _PRINTED = "_printed"
 _FOLDERS = "_folders"
 
@@ -87,3 +89,16 @@ if importlib.util.find_spec("sybil"):
         setup=_enter,
         teardown=_leave,
     ).pytest()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the examples of a page on one worker of pytest-xdist: they need each other, in order."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Pages(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(".md") else nodeid
+
+    return Pages(config, log) if config.getoption("dist") == "load" else None

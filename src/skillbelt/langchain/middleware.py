@@ -29,8 +29,8 @@ _SLOT = "{skills}"
 class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent skills: the catalog in its system message, and the tools to load them.
 
-    Without skills the request stays as it is and no tool is added (S2-50). The skills are those of construction;
-    make a new agent after a reload.
+    Without skills the request stays as it is and no tool is added (S2-50). After ``router.reload()`` the catalog is the
+    new one and the tools serve it; the list of names that their schema advertises stays that of construction.
 
     Args:
         skills: A router, or a folder of skills.
