@@ -1,12 +1,7 @@
 """What an import costs in a fresh interpreter, beside the libraries it cannot do without."""
 
-import resource
 import subprocess
 import sys
-from statistics import median
-
-ROUNDS = 1
-"""Turns of each import; more of them take minutes and change little."""
 
 PAIRS = {
     "core": ("import skillbelt", "import pydantic, yaml; from pydantic import BaseModel"),
@@ -27,23 +22,17 @@ def timeraw_llama_index():
     return "import skillbelt.llama_index"
 
 
-def _cpu(statement):
-    """Return the CPU seconds of an interpreter that runs one statement."""
-
-    def used():
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    before = used()
-    subprocess.run([sys.executable, "-c", statement], check=True)
-    return used() - before
+def _run(statements):
+    return subprocess.run([sys.executable, "-c", statements], check=True, capture_output=True, text=True).stdout
 
 
 def track_times_limit(what):
-    """How many times the CPU time of the libraries alone, interpreter start not counted."""
+    """How many times the CPU time of the libraries alone: they are imported first, then skillbelt on top of them."""
     ours, limit = PAIRS[what]
-    one, other, start = (median(_cpu(statement) for _ in range(ROUNDS)) for statement in (ours, limit, "pass"))
-    return (one - start) / (other - start)
+    clock = "times.append(time.process_time_ns())"
+    taken = _run(f"import time; times = []; {clock}; {limit}; {clock}; {ours}; {clock}; print(*times)")
+    start, middle, end = map(int, taken.split())
+    return (end - start) / (middle - start)
 
 
 track_times_limit.params = (tuple(PAIRS),)
@@ -59,7 +48,7 @@ def track_framework_modules():
         "print(sum(m.partition('.')[0] in ('langchain', 'langchain_core', 'langgraph', 'llama_index', 'httpx') "
         "for m in sys.modules))"
     )
-    return int(subprocess.run([sys.executable, "-c", statement], check=True, capture_output=True).stdout)
+    return int(_run(statement))
 
 
 track_framework_modules.unit = "modules"
