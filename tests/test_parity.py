@@ -13,6 +13,7 @@ CALLS = [
     ("load_skill", {"name": "mail-sortr"}),
     ("load_skill", {"name": "pdf-forms", "arguments": "form 7"}),
     ("load_skill", {"nam": "pdf-forms"}),
+    ("load_skill", {"name": "pdf-forms", "self": 1}),
     ("read_skill_resource", {"name": "mail-sorter", "path": "references/rules.md"}),
     ("read_skill_resource", {"name": "mail-sorter", "path": "../x"}),
 ]

@@ -458,3 +458,27 @@ def test_an_absolute_path_asked_for_as_a_skill_is_not_echoed(router):
     with pytest.raises(SkillNotFoundError) as caught:
         router.activate("/etc/passwd")
     assert "/etc" not in str(caught.value)
+
+
+def test_a_relative_root_means_the_folder_of_construction(skills_dir, monkeypatch):
+    monkeypatch.chdir(skills_dir.parent)
+    router = SkillRouter.from_directory("skills")
+    monkeypatch.chdir("/")
+    assert router.activate("pdf-forms").skill.name == "pdf-forms"
+
+
+def test_a_skill_too_large_to_load_is_listed_and_reported(skills_dir):
+    (skills_dir / "huge").mkdir()
+    (skills_dir / "huge/SKILL.md").write_text(skill("huge", body="x" * (1 << 20)))
+    router = SkillRouter.from_directory(skills_dir)
+    assert "huge" in router  # S3-28
+    (found,) = router.diagnostics()
+    assert (found.code, found.severity, found.path) == ("file-too-large", "error", str(skills_dir / "huge/SKILL.md"))
+    with pytest.raises(InvalidSkillError, match="larger than"):
+        router.activate("huge")
+
+
+def test_a_name_with_letters_that_show_nothing_is_not_used():
+    router = SkillRouter(MappingSource({"deploy/SKILL.md": skill("deploy\u3164"), "x/SKILL.md": skill("x\ufe00y")}))
+    assert [s.name for s in router] == ["deploy", "x"]
+    assert {d.code for d in router.diagnostics()} >= {"name-unsafe"}

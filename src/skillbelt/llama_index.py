@@ -62,7 +62,7 @@ class SkillFunctionTool(FunctionTool):
         metadata = ToolMetadata(name=spec.name, description=spec.description, fn_schema=spec.args)
         super().__init__(fn=spec.call, metadata=metadata)
 
-    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
+    def call(self, /, *args: Any, **kwargs: Any) -> ToolOutput:
         """Call the tool; arguments may be positional, in the order of the schema."""
         names = [*self.spec.args.model_fields, *(f"positional argument {i + 1}" for i in range(len(args)))]
         arguments = {**self.partial_params, **dict(zip(names, args, strict=False)), **kwargs}
@@ -72,7 +72,7 @@ class SkillFunctionTool(FunctionTool):
             return self._output(arguments, core.failure_text(error), None, is_error=True)
         return self._output(arguments, text, artifact, is_error=False)
 
-    async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
+    async def acall(self, /, *args: Any, **kwargs: Any) -> ToolOutput:
         """Call the tool in a thread, so that the event loop never waits for a disk."""
         return await asyncio.to_thread(self.call, *args, **kwargs)
 

@@ -1,7 +1,7 @@
 """MinimalRenderer: the wording of the minimal read-only repository (S3), for hosts that grew up with it.
 
 A catalog of nested elements, ``load_skill`` gives the instruction body and nothing else, and a cut ends in
-``[output truncated]``. Costs about a third more tokens a skill than the default (ADR 0001).
+``[output truncated]``. Costs some six percent more tokens a skill than the default (ADR 0001).
 """
 
 from __future__ import annotations

@@ -18,7 +18,11 @@ from skillbelt.text import attribute, estimate_tokens, inline, shorten
 
 __all__ = ["Renderer", "TokenBudget"]
 
-_RESERVED = re.compile(r"<(?=\s*/?\s*(?:skill_content|skill_resources?|available_skills)\b)", re.IGNORECASE)
+# Possessive, so that a body of blanks costs no more than its length; hidden characters and slashes count as blanks.
+_RESERVED = re.compile(
+    "[<\uff1c](?=[\\s/\xad\u200b-\u200f\u2060-\u2064\ufeff]*+(?:skill_content|skill_resources?|available_skills)\\b)",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(r"\$\{CLAUDE_SKILL_DIR\}|\$\{SKILL_DIR\}|\{baseDir\}|\$ARGUMENTS\b")
 _WIDTHS = (1024, 700, 500, 350, 250, 180, 120, 80, 50, 0)
 _LISTED_FILES = 100
@@ -296,6 +300,8 @@ def _neutral(text: str) -> str:
 
 def _substitute(body: str, folder: str | None, arguments: str | None) -> str:
     """Trim a body, fill its placeholders, and add arguments it has no place for (conflict C11)."""
+    # What a model sends may hold half a character, which no request can carry.
+    arguments = None if arguments is None else arguments.encode("utf-8", "replace").decode()
     text, used = _fill(body.strip(), folder, arguments)
     return text if arguments is None or used else f"{text}\n\nArguments: {arguments}"
 

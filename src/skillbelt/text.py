@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from html import escape
 
-__all__ = ["attribute", "estimate_tokens", "fill_slot", "inline", "shorten"]
+__all__ = ["attribute", "estimate_tokens", "fill_slot", "has_hidden", "inline", "shorten"]
 
+# Controls, marks of direction, joiners, selectors and tags; letters and marks that show nothing; half characters.
 _HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
-    "\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")
 _JOINERS = "\u200c\u200d"
 _SENTENCE = re.compile("[.!?](?=\\s|$)|[\u3002\uff01\uff1f]")
 
@@ -40,13 +43,30 @@ def attribute(text: str) -> str:
     return inline(text).replace('"', "&quot;")
 
 
+def has_hidden(text: str) -> bool:
+    """Whether a text has characters that show nothing or change how the rest reads.
+
+    Args:
+        text: Any text.
+    """
+    return not text.isascii() and _HIDDEN.search(text) is not None
+
+
 def _visible(match: re.Match[str]) -> str:
+    """Keep a joiner between two visible characters and one selector after a visible one, as emoji have them."""
     text, at = match.string, match.start()
-    if match[0] in _JOINERS and 0 < at < len(text) - 1:
-        before, after = text[at - 1], text[at + 1]
-        if not (before.isascii() or after.isascii() or _HIDDEN.match(before) or _HIDDEN.match(after)):
-            return match[0]
+    before, after = text[max(0, at - 1) : at], text[at + 1 : at + 2]
+    if _SELECTORS.match(match[0]):
+        keycap = after == "\u20e3"
+        return match[0] if keycap or _shows(before) else "\ufffd"
+    if match[0] in _JOINERS:
+        base = text[max(0, at - 2) : at - 1] if at and _SELECTORS.match(before) else before
+        return match[0] if _shows(base) and _shows(after) else "\ufffd"
     return "\ufffd"
+
+
+def _shows(char: str) -> bool:
+    return bool(char) and not char.isascii() and not _HIDDEN.match(char)
 
 
 def estimate_tokens(text: str) -> int:
@@ -76,9 +96,15 @@ def shorten(text: str, width: int) -> str:
 
 
 def fill_slot(base: str, block: str) -> str:
-    """Put ``block`` where ``base`` says ``{skills}``, else after it; no block leaves ``base`` unchanged (S2-50)."""
-    if "{skills}" in base:
-        return base.replace("{skills}", block)
+    """Put ``block`` where ``base`` says ``{skills}``, else after it; no block leaves ``base`` unchanged (S2-50).
+
+    Args:
+        base: The agent's own prompt. A slot inside a catalog it already holds is some description's, and stays.
+        block: The skills section, ``""`` without skills.
+    """
+    own, catalog, rest = base.partition("<available_skills>")
+    if "{skills}" in own:
+        return own.replace("{skills}", block) + catalog + rest
     if not block:
         return base
     return f"{base}\n\n{block}" if base else block

@@ -75,7 +75,7 @@ class ToolSpec:
     read_only: bool = True
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
-    def call(self, **arguments: Any) -> ToolResult:
+    def call(self, /, **arguments: Any) -> ToolResult:
         """Validate the arguments and run.
 
         Args:

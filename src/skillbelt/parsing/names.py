@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillbelt.parsing.nodes import Node, Scalar, is_null, type_name
+from skillbelt.text import has_hidden
 
 if TYPE_CHECKING:
     from skillbelt.parsing.profiles import Profile
@@ -46,7 +47,7 @@ def usable_label(text: str) -> str | None:
     Hidden, control and bidirectional characters make a label that reads otherwise than it compares.
     """
     label = unicodedata.normalize("NFKC", text).strip()
-    if not label or len(label) > _LABEL_LENGTH or any(unicodedata.category(c) in _HIDDEN for c in label):
+    if not label or len(label) > _LABEL_LENGTH or _hides(label):
         return None
     return label
 
@@ -156,7 +157,7 @@ def _violations(name: str, directory: str | None, *, ascii_only: bool) -> list[t
         found.append(("name-charset", f"name {shown} has characters other than letters, digits and hyphens.", kebab))
     if name.startswith("-") or name.endswith("-") or "--" in name:
         found.append(("name-hyphen", f"name {shown} starts or ends with a hyphen or has two in a row.", kebab))
-    if any(c in "/\\" or unicodedata.category(c) in _HIDDEN for c in name) or name in (".", ".."):
+    if any(c in "/\\" for c in name) or _hides(name) or name in (".", ".."):
         found.append(
             ("name-unsafe", f"name {shown} has a slash or hidden characters; it is never used as a path.", kebab)
         )
@@ -177,6 +178,10 @@ def _folder_name(directory: str | None) -> str | None:
         return None
     cleaned = "".join("-" if unicodedata.category(c) in _HIDDEN else c for c in directory)
     return usable_label(cleaned[:_LABEL_LENGTH])
+
+
+def _hides(name: str) -> bool:
+    return has_hidden(name) or any(unicodedata.category(c) in _HIDDEN for c in name)
 
 
 def _shown(directory: str) -> str:

@@ -98,16 +98,10 @@ class DirectoryTree:
             raise SourceError(f"root must name the folder that holds the skills, not {root!r}.")
         self.label = _printable(os.fspath(root))
         self._given = os.fspath(root)
+        # Settled now: what a relative path means must not change with the process's folder.
+        self.root = os.path.abspath(os.path.expanduser(self._given))  # noqa: PTH100, PTH111 - no resolve
         self._links = symlinks
-        self._absolute: str | None = None
         self._fd = -1
-
-    @property
-    def root(self) -> str:
-        """The absolute path of the root, links not resolved; settled at the first read."""
-        if self._absolute is None:
-            self._absolute = os.path.abspath(os.path.expanduser(self._given))  # noqa: PTH100, PTH111 - no resolve
-        return self._absolute
 
     @property
     def name(self) -> str | None:
@@ -130,7 +124,7 @@ class DirectoryTree:
     def hold(self) -> Iterator[DirectoryTree]:
         """Give a tree that keeps the root open: one scan opens it once and sees one folder, whatever is renamed."""
         held = DirectoryTree(self._given, symlinks=self._links)
-        held._absolute, held._fd = self.root, self._open_root()
+        held.root, held._fd = self.root, self._open_root()
         try:
             yield held
         finally:

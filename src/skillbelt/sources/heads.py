@@ -45,6 +45,7 @@ class Head:
     version: str
     halves: fences.Halves | None = None
     settled: bool = True
+    total: int = 0
 
     def parse(self, **arguments: Any) -> ParsedSummary:
         """Parse level 1 with the arguments of :func:`skillbelt.parsing.parse_skill`."""
@@ -72,9 +73,9 @@ def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
             continue
         halves = fences.split(data, final=final)
         if halves.state == "found":
-            return Head(data[: halves.body], chunk.version, halves, chunk.settled)
+            return Head(data[: halves.body], chunk.version, halves, chunk.settled, chunk.total)
         if halves.state != "more" or final or size > limits.frontmatter_bytes:
-            return Head(data, chunk.version, settled=chunk.settled)
+            return Head(data, chunk.version, settled=chunk.settled, total=chunk.total)
         size = limits.frontmatter_bytes + 1
 
 

@@ -19,7 +19,7 @@ from skillbelt.errors import (
 )
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, SkillSummary
-from skillbelt.parsing import SKILL_FILE, Profile, Report, name_key
+from skillbelt.parsing import SKILL_FILE, ParsedSummary, Profile, Report, name_key
 from skillbelt.sources.heads import Holdable, Record, Statted, parse_arguments, read_head
 from skillbelt.sources.paths import hidden_name, join, shown
 
@@ -240,9 +240,18 @@ class _Scan:
         if record is None or not record.settled or not self.stat or self.stat(folder, file) != record.version:
             head = read_head(self.tree, folder, file, self.limits)
             parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
+            if head.total > self.limits.skill_bytes and parsed.summary is not None:
+                parsed = self._too_large(path, parsed)
             record = Record(head.version, parsed, head.settled)
         self.records[path] = record
         return record
+
+    def _too_large(self, path: str, parsed: ParsedSummary) -> ParsedSummary:
+        """Say of a skill that is listed, as S3-28 wants, that it cannot be loaded."""
+        report = Report(self.profile, self.tree.where(path))
+        message = f"SKILL.md is larger than {self.limits.skill_bytes} bytes: the skill is listed and cannot be loaded."
+        report.add("file-too-large", message, hint="Shorten it, or raise Limits.skill_bytes.")
+        return ParsedSummary(parsed.summary, (*report.found, *parsed.diagnostics))
 
     def _readable(self, folder: str) -> bool:
         try:
