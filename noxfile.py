@@ -30,11 +30,11 @@ PYTHON = sys.executable
 SCRIPTS = Path(PYTHON).parent
 # The lowest versions pyproject.toml claims, in steps: llama-index brings a newer pydantic, langchain a newer core.
 LOWEST = {
-    "core": ["pydantic==2.8.*", "pyyaml==6.0.1"],
+    "core": ["pydantic==2.8.*", "pyyaml==6.0.1", "typer==0.27.0", "rich==14.3.0"],
     "adapters": ["langchain-core==1.0.0", "llama-index-core==0.13.0"],
     "middleware": ["langchain==1.3.0", "llama-index-core==0.14.0"],
 }
-CORE_TESTS = ["tests/test_spec_cases.py", "tests/test_parsing.py", "tests/test_router.py", "tests/test_tools.py"]
+CORE_TESTS = [f"tests/test_{name}.py" for name in ("spec_cases", "parsing", "router", "tools", "cli")]
 ADAPTER_TESTS = ["tests/test_langchain_tools.py", "tests/test_llama_index.py"]
 
 

@@ -38,7 +38,7 @@ ResourceKind = Literal["script", "reference", "asset", "other"]
 class _Value(BaseModel):
     """A frozen value; unknown fields are a programming error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
 
 class Diagnostic(_Value):
