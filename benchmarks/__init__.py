@@ -26,7 +26,7 @@ HEAD = 4096
 _WORDS = """
     report invoice table schema query image audio chart deploy review test mail calendar budget contract translate
     summary index cluster token policy garden recipe route ticket survey badge ledger parcel
-""".split()  # noqa: SIM905
+""".split()
 
 
 def name(number):

@@ -33,7 +33,7 @@ NAMES = """
     Frontmatter SkillSummary Skill ResourceInfo Resource Diagnostic Activation
     SkillError SkillNotFoundError SkillFileNotFoundError InvalidSkillError ContentTooLargeError ResourceError
     ResourceNotFoundError ResourcePathError ResourceTypeError LimitError SourceError CollisionError MissingExtraError
-""".split()  # noqa: SIM905
+""".split()
 """What the architecture promises of this part of the package."""
 
 SIGNATURES = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from skillbelt.compose import merge
@@ -40,15 +41,14 @@ from skillbelt.models import (
     ReloadDiff,
     Resource,
     ResourceInfo,
-    Skill,
     SkillSummary,
 )
 from skillbelt.parsing import LENIENT, Profile, name_key
 from skillbelt.render import Renderer, TokenBudget
 from skillbelt.search import LexicalSearcher, Searcher
-from skillbelt.shelf import Names, Shelf, Snapshot, View, difference, narrowed
+from skillbelt.shelf import Names, Reach, Shelf, Snapshot, View, difference, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
-from skillbelt.sources.paths import asked, portable, shown
+from skillbelt.sources.paths import portable
 from skillbelt.sources.sound import sound
 from skillbelt.text import fill_slot
 
@@ -86,14 +86,13 @@ class SkillRouter:
         renderer: Renderer | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
-        self._shelf = Shelf(sound(source, "SkillRouter"))
+        self._reach = Reach(Shelf(sound(source, "SkillRouter")), on_event)
         self._budget = budget
         self._searcher = searcher or LexicalSearcher()
         self._pinned = tuple(pinned)
         self._renderer = renderer or Renderer()
         self._renderer.check(budget)
         self._on_event = on_event
-        self._view: View | None = None
         self._cached: tuple[Snapshot, Catalog] | None = None
 
     @classmethod
@@ -130,8 +129,7 @@ class SkillRouter:
 
     def skills(self) -> tuple[SkillSummary, ...]:
         """Return all usable skills of this router, sorted by name, those hidden from the model included."""
-        summaries = self._snapshot().summaries
-        return summaries if self._view is None else tuple(filter(self._view.keep, summaries))
+        return self._reach.summaries()
 
     def catalog(self, query: str | None = None) -> Catalog:
         """Return level 1 as the model sees it: skills its authors allow the model to choose.
@@ -139,7 +137,7 @@ class SkillRouter:
         Args:
             query: When the budget cuts, skills that fit this are left out last.
         """
-        snapshot = self._snapshot()
+        snapshot = self._reach.snapshot()
         if query is None and self._cached is not None and self._cached[0] is snapshot:
             return self._cached[1]
         summaries = [summary for summary in self.skills() if summary.model_invocable]
@@ -195,8 +193,8 @@ class SkillRouter:
             InvalidSkillError: It cannot be used; the message says why.
         """
         with self._failures(name):
-            skill = self._load(name)
-            resources = tuple(self._shelf.source.resources(skill.name))
+            skill = self._reach.load(name)
+            resources = tuple(self._reach.source.resources(skill.name))
             text, truncated = self._renderer.content(
                 skill,
                 resources,
@@ -215,7 +213,7 @@ class SkillRouter:
             name: The skill.
         """
         with self._failures(name):
-            return tuple(self._shelf.source.resources(self._resolve(name)))
+            return tuple(self._reach.source.resources(self._reach.resolve(name)))
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
         r"""Return bytes of a bundled file.
@@ -233,11 +231,11 @@ class SkillRouter:
             SkillNotFoundError: There is no such skill.
         """
         with self._failures(name, path):
-            own = self._resolve(name)
+            own = self._reach.resolve(name)
             try:
-                resource = self._shelf.source.read(own, portable(path), offset=offset, max_bytes=max_bytes)
+                resource = self._reach.source.read(own, portable(path), offset=offset, max_bytes=max_bytes)
             except (ResourceNotFoundError, ResourcePathError) as error:
-                paths = [info.path for info in self._shelf.source.resources(own)]
+                paths = [info.path for info in self._reach.source.resources(own)]
                 raise type(error)(f"{error} {did_you_mean(str(path), paths, what='files')}") from error
         self._emit(ResourceRead(own, resource.info.path, offset, len(resource.data), resource.total))
         return resource
@@ -255,24 +253,24 @@ class SkillRouter:
         """
         resource = self.read(name, path, offset=offset, max_bytes=self._renderer.page_bytes)
         with self._failures(name, path):
-            return resource, self._renderer.resource(self._resolve(name), resource)
+            return resource, self._renderer.resource(self._reach.resolve(name), resource)
 
     # --- housekeeping ---------------------------------------------------------------------------------------------
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return everything worth saying about the skills; of a view, about its own skills only."""
-        self._snapshot()
-        found = tuple(self._shelf.source.diagnostics())
-        if self._view is None:
+        self._reach.snapshot()
+        found = tuple(self._reach.source.diagnostics())
+        if self._reach.view is None:
             return found
         mine = {summary.location for summary in self.skills()} - {None}
         return tuple(diagnostic for diagnostic in found if diagnostic.path in mine)
 
     def reload(self) -> ReloadDiff:
         """Look at the source again, also for all views of this router, and return what changed."""
-        before = self._snapshot()
-        after = self._shelf.refresh(self._on_event)
-        diff = difference(before, after, self._keeps)
+        before = self._reach.snapshot()
+        after = self._reach.shelf.refresh(self._on_event)
+        diff = difference(before, after, self._reach.keeps)
         self._emit(SkillsReloaded(diff))
         return diff
 
@@ -288,11 +286,11 @@ class SkillRouter:
             exclude: Name patterns taken away again.
             where: Judges the summaries that are left.
         """
-        return self._with(narrowed(self._view, include, exclude, where))
+        return self._with(narrowed(self._reach.view, include, exclude, where))
 
     def for_model(self) -> SkillRouter:
         """Return the view that tools for a model use: without skills their authors keep from the model."""
-        outer = self._view
+        outer = self._reach.view
         keep = outer.keep if outer else (lambda _: True)
         named = outer.named if outer else (lambda _: True)
         return self._with(View(lambda s: s.model_invocable and keep(s), named, outer is not None and outer.blind))
@@ -304,14 +302,14 @@ class SkillRouter:
         return iter(self.skills())
 
     def __contains__(self, name: object) -> bool:
-        summary = self._snapshot().by_key.get(name_key(name)) if isinstance(name, str) else None
-        return summary is not None and self._keeps(summary)
+        summary = self._reach.snapshot().by_key.get(name_key(name)) if isinstance(name, str) else None
+        return summary is not None and self._reach.keeps(summary)
 
     def __bool__(self) -> bool:
         return True  # a router without skills is still a router
 
     def __repr__(self) -> str:
-        return f"SkillRouter({self._shelf.source!r})"
+        return f"SkillRouter({self._reach.source!r})"
 
     def _repr_html_(self) -> str:
         from skillbelt.display import skills_html  # the upper waist: only a notebook needs it
@@ -322,53 +320,15 @@ class SkillRouter:
 
     def _with(self, view: View) -> SkillRouter:
         router = SkillRouter(
-            self._shelf.source,
+            self._reach.source,
             budget=self._budget,
             searcher=self._searcher,
             pinned=self._pinned,
             renderer=self._renderer,
             on_event=self._on_event,
         )
-        router._shelf, router._view = self._shelf, view
+        router._reach = replace(self._reach, view=view)
         return router
-
-    def _snapshot(self) -> Snapshot:
-        return self._shelf.current(self._on_event)
-
-    def _keeps(self, summary: SkillSummary) -> bool:
-        return self._view is None or self._view.keep(summary)
-
-    def _resolve(self, name: str) -> str:
-        """Return the name to ask the source for; skills that came since the snapshot are found too."""
-        if not isinstance(name, str) or not name.strip():
-            raise SkillNotFoundError(f"A skill name must not be empty. {self._known('')}")
-        snapshot, key = self._snapshot(), name_key(name)
-        summary = snapshot.by_key.get(key)
-        if summary is None:
-            try:
-                summary = self._shelf.source.lookup(name)
-            except InvalidSkillError:
-                if self._view is None or (self._view.named(key) and not self._view.blind):
-                    raise
-                summary = None
-            except SkillNotFoundError:
-                summary = None
-        if summary is None or not self._keeps(summary):
-            raise SkillNotFoundError(f"There is no skill {asked(name)}. {self._known(name)}")
-        return name if "@" in name and name_key(summary.name) != key else summary.name
-
-    def _load(self, name: str) -> Skill:
-        own = self._resolve(name)
-        try:
-            skill = self._shelf.source.load(own)
-        except SkillNotFoundError:
-            raise SkillNotFoundError(f"The skill {shown(own)} is no longer available. {self._known(own)}") from None
-        if not self._keeps(skill.summary()):
-            raise SkillNotFoundError(f"The skill {shown(own)} is no longer available. {self._known(own)}")
-        return skill
-
-    def _known(self, name: str) -> str:
-        return did_you_mean(name, [summary.name for summary in self.skills() if summary.name != name])
 
     @contextmanager
     def _failures(self, name: str, path: str | None = None) -> Iterator[None]:

@@ -92,7 +92,7 @@ def _absolute(path: str | os.PathLike[str], what: str = "project") -> Path:
     given = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(given, str) or "\x00" in given:
         raise SourceError(f"{what} must be the path of a folder, not {shown(str(path))}.")
-    return Path(os.path.abspath(os.path.expanduser(given)))  # noqa: PTH100, PTH111 - links stay as given
+    return Path(os.path.abspath(os.path.expanduser(given)))
 
 
 def _home(home: str | os.PathLike[str] | None) -> Path | None:

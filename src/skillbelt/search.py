@@ -291,6 +291,6 @@ _STOPWORDS: Final = frozenset(
     they thing things this those through to too under until up upon us use used user's uses using
     very via want wanted wants was we well were what whats when whenever where whether which while
     who whom whose why will with within without would you your yours
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Words that fill a sentence without telling skills apart; nearly every description says «Use when»."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from skillbelt.errors import InvalidSkillError, SkillNotFoundError, did_you_mean
 from skillbelt.events import EventHandler, SkillShadowed, SkillSkipped, SkillsListed
-from skillbelt.models import Diagnostic, ReloadDiff, SkillSummary
+from skillbelt.models import ReloadDiff, Skill, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources import ResourceSource
-from skillbelt.sources.sound import problems_of, versions_of
+from skillbelt.sources.paths import asked, shown
+from skillbelt.sources.sound import versions_of
 
-__all__ = ["Names", "Shelf", "Snapshot", "View", "difference", "narrowed"]
+__all__ = ["Names", "Reach", "Shelf", "Snapshot", "View", "difference", "narrowed"]
 
 Names = str | Iterable[str] | None
 
@@ -24,7 +25,6 @@ class Snapshot:
 
     summaries: tuple[SkillSummary, ...]
     by_key: Mapping[str, SkillSummary]
-    problems: Mapping[str, tuple[Diagnostic, ...]]
     versions: Mapping[str, str]
 
 
@@ -33,7 +33,6 @@ class Shelf:
     """A source and its snapshot, shared by a router and its views."""
 
     source: ResourceSource
-    lock: threading.Lock = field(default_factory=threading.Lock)
     snapshot: Snapshot | None = None
 
     def current(self, emit: EventHandler | None) -> Snapshot:
@@ -46,11 +45,9 @@ class Shelf:
         snapshot = Snapshot(
             summaries,
             {name_key(summary.name): summary for summary in summaries},
-            problems_of(self.source),
             versions_of(self.source),
         )
-        with self.lock:
-            self.snapshot = snapshot
+        self.snapshot = snapshot
         if emit is not None:
             emit(SkillsListed(tuple(summary.name for summary in summaries)))
             for diagnostic in self.source.diagnostics():
@@ -68,6 +65,82 @@ class View:
     keep: Callable[[SkillSummary], bool]
     named: Callable[[str], bool]
     blind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What one router can reach: the shelf, seen through its view. Every door goes through here.
+
+    Attributes:
+        shelf: Shared with the routers it came from.
+        emit: Hears of listings.
+        view: ``None`` admits everything.
+    """
+
+    shelf: Shelf
+    emit: EventHandler | None
+    view: View | None = None
+
+    @property
+    def source(self) -> ResourceSource:
+        """Where the skills come from."""
+        return self.shelf.source
+
+    def snapshot(self) -> Snapshot:
+        """Return level 1 as it was last taken."""
+        return self.shelf.current(self.emit)
+
+    def keeps(self, summary: SkillSummary) -> bool:
+        """Whether a skill is admitted."""
+        return self.view is None or self.view.keep(summary)
+
+    def summaries(self) -> tuple[SkillSummary, ...]:
+        """Return the admitted skills, sorted by name."""
+        summaries = self.snapshot().summaries
+        return summaries if self.view is None else tuple(filter(self.view.keep, summaries))
+
+    def resolve(self, name: str) -> str:
+        """Return the name to ask the source for; skills that came since the snapshot are found too.
+
+        Raises:
+            SkillNotFoundError: There is none, or none that is admitted.
+            InvalidSkillError: It is broken, and the view may speak of it.
+        """
+        if not isinstance(name, str) or not name.strip():
+            raise SkillNotFoundError(f"A skill name must not be empty. {self._known('')}")
+        key = name_key(name)
+        summary = self.snapshot().by_key.get(key)
+        if summary is None:
+            try:
+                summary = self.source.lookup(name)
+            except InvalidSkillError:
+                if self.view is None or (self.view.named(key) and not self.view.blind):
+                    raise
+            except SkillNotFoundError:
+                pass
+        if summary is None or not self.keeps(summary):
+            raise SkillNotFoundError(f"There is no skill {asked(name)}. {self._known(name)}")
+        return name if "@" in name and name_key(summary.name) != key else summary.name
+
+    def load(self, name: str) -> Skill:
+        """Return a skill, read afresh and judged again: it may have changed so that it is no longer admitted.
+
+        Raises:
+            SkillNotFoundError: There is none, or not any more.
+            InvalidSkillError: It is broken.
+        """
+        own = self.resolve(name)
+        gone = f"The skill {shown(own)} is no longer available."
+        try:
+            skill = self.source.load(own)
+        except SkillNotFoundError:
+            raise SkillNotFoundError(f"{gone} {self._known(own)}") from None
+        if not self.keeps(skill.summary()):
+            raise SkillNotFoundError(f"{gone} {self._known(own)}")
+        return skill
+
+    def _known(self, name: str) -> str:
+        return did_you_mean(name, [summary.name for summary in self.summaries() if summary.name != name])
 
 
 def difference(before: Snapshot, after: Snapshot, keeps: Callable[[SkillSummary], bool]) -> ReloadDiff:

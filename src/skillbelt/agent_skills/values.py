@@ -176,7 +176,7 @@ def absolute(path: object, argument: str, expected: str) -> str:
     """Return a path as absolute text, links not resolved; the working directory may change later."""
     if not isinstance(path, str | os.PathLike):
         raise SkillError(f"{argument} must be {expected}, not {path!r}.")
-    return os.path.abspath(os.path.expanduser(os.fsdecode(path)))  # noqa: PTH100, PTH111 - resolve follows links
+    return os.path.abspath(os.path.expanduser(os.fsdecode(path)))
 
 
 def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, *, whole: bool) -> AgentSkillSpec:

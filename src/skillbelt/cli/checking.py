@@ -84,7 +84,7 @@ def _collect(path: str, findings: _Findings) -> None:
             raise CommandError(f"{path!r} is not a {SKILL_FILE}; give one, its folder, or a folder of skills.")
         if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise CommandError(f"{path!r} cannot be read: permission denied; make it readable or give another.")
-        findings.skills.setdefault(os.path.abspath(path), [])  # noqa: PTH100 - resolve would follow links
+        findings.skills.setdefault(os.path.abspath(path), [])
         return
     source = DirectorySource(check_folder(path), limits=LIMITS)
     locations = {summary.location for summary in source.list()}

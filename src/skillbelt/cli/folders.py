@@ -56,7 +56,7 @@ def check_folder(path: str) -> str:
     if not path.strip():
         raise CommandError("The name of a folder is empty; give the folder that holds the skills.")
     try:
-        with os.scandir(os.path.expanduser(path)):  # noqa: PTH111 - as the library spells it
+        with os.scandir(os.path.expanduser(path)):
             return path
     except FileNotFoundError:
         raise CommandError(

@@ -99,7 +99,7 @@ class DirectoryTree:
         self.label = _printable(os.fspath(root))
         self._given = os.fspath(root)
         # Settled now: what a relative path means must not change with the process's folder.
-        self.root = os.path.abspath(os.path.expanduser(self._given))  # noqa: PTH100, PTH111 - no resolve
+        self.root = os.path.abspath(os.path.expanduser(self._given))
         self._links = symlinks
         self._fd = -1
 

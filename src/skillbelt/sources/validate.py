@@ -31,7 +31,7 @@ def validate_skill(path: str | os.PathLike[str], *, profile: Profile = STRICT) -
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise SourceError(f"path must name a skill folder or its {SKILL_FILE}, not {path!r}.")
     given = os.fspath(path)
-    whole = Path(os.path.abspath(given))  # noqa: PTH100 - resolve would follow links
+    whole = Path(os.path.abspath(given))
     try:
         folder, file = (whole, None) if whole.is_dir() else (whole.parent, whole.name)
         exists = whole.exists()

@@ -140,7 +140,7 @@ _WEAK = frozenset(
     first generate good great guide idea keep kind know list long look make many name new nice
     number part people project provide put question quick really right run see set short show simple
     small start step task tell text today tool try type update way work write
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Stems of words that on their own are no reason to choose a skill."""
 
@@ -205,7 +205,7 @@ _TEXT_SUFFIXES = frozenset(
     """
     .c .cfg .cpp .css .csv .go .html .ini .j2 .java .jinja .js .json .jsonl .md .mdx .py .r .rb .rs
     .rst .sh .sql .template .tex .tmpl .toml .ts .tsv .txt .xml .yaml .yml
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

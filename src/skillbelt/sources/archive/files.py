@@ -128,7 +128,7 @@ class _Path:
     def __init__(self, path: str) -> None:
         self.label = _printable(path)
         # The path is settled here: a process that changes its folder later must not be served another archive.
-        self._path = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - links are the developer's
+        self._path = os.path.abspath(os.path.expanduser(path))
         self.where = _printable(self._path)
 
     @contextmanager
