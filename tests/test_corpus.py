@@ -52,7 +52,7 @@ def pm_skills() -> dict[str, str]:
 def test_every_skill_of_a_package_is_in_the_catalog_or_in_the_diagnostics(package, expected):
     router = SkillRouter.from_directory(folder(package))
     files = skill_files(folder(package))
-    assert len(files) == expected
+    assert len(files) >= expected  # newer versions of the packages may hold more
     shown = {summary.location for summary in router.skills()}
     reported = {d.path for d in router.diagnostics() if d.severity == "error" or d.code == "duplicate-name"}
     assert {str(path) for path in files} == shown | reported
@@ -81,13 +81,12 @@ async def test_every_skill_and_every_file_comes_through_both_adapters(package):
             assert text.startswith("<skill_resource ") or f"is binary ({router.read(**arguments).media_type}" in text
 
 
-def test_a_mapping_of_1322_skills_is_listed_and_every_body_is_given_whole():
+def test_a_mapping_of_1322_skills_or_more_is_listed_and_every_body_is_given_whole():
     files = pm_skills()
-    router = SkillRouter(MappingSource(files, limits=Limits(entries=2000)))
-    assert len(files) == 1322
-    assert len(router) + len(router.diagnostics()) >= 1322
+    router = SkillRouter(MappingSource(files, limits=Limits(entries=5000, directories=5000)))
+    assert len(files) >= 1322
     errors = [d for d in router.diagnostics() if d.severity == "error"]
-    assert len(router) + len(errors) == 1322
+    assert len(router) + len(errors) == len(files)
     load = lc.skill_tools(router)[0]
     for summary in router.skills():
         text = load.invoke({"name": summary.name})

@@ -82,7 +82,7 @@ def test_the_line_reader_agrees_with_the_yaml_parser_or_gives_up(lines, final):
 def test_the_line_reader_agrees_on_all_real_skills_and_reads_most_of_them():
     blocks = corpus_blocks()
     read = sum(assert_same_or_given_up(block) for block in blocks)
-    assert len(blocks) == 281
+    assert len(blocks) >= 281
     assert read > len(blocks) * 0.5
 
 

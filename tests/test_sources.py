@@ -1624,7 +1624,7 @@ def test_no_descriptor_is_left_open_on_any_path(linked, monkeypatch):
     _fifo(linked / "a" / "pipe")
 
     def count():
-        return len(list(Path("/proc/self/fd").iterdir()))
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - iterdir would use the scandir that is made to fail
 
     before = count()
     for policy in ("inside", "refuse", "follow"):

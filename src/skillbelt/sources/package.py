@@ -248,7 +248,10 @@ class TraversableTree:
 
 def _is_link(node: Any) -> bool:
     judge = getattr(node, "is_symlink", None)
-    return bool(judge and judge())
+    try:
+        return bool(judge and judge())
+    except KeyError:  # since 3.13 a zip looks for the entry of its root, and of folders that only files imply
+        return False
 
 
 def _kind(node: Traversable) -> EntryKind:

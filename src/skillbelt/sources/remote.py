@@ -167,7 +167,8 @@ class FsspecTree:
 
     def _bytes(self, whole: str, path: str, start: int, end: int) -> bytes:
         with self._translated(path):
-            if self._fs.async_impl:
+            if self._reads_ranges():
+                # Also the safe way in memory://, whose open files of one path are one object, shared by threads.
                 data = self._fs.cat_file(whole, start=start, end=end)
             else:
                 # The default cat_file opens with the block size of the file system, often 5 MiB.
@@ -179,6 +180,12 @@ class FsspecTree:
         if len(data) > end - start:  # the range was ignored
             data = data[start:end]
         return data
+
+    def _reads_ranges(self) -> bool:
+        """Whether the file system brings a ranged read of its own."""
+        from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
+
+        return self._fs.async_impl or type(self._fs).cat_file is not AbstractFileSystem.cat_file
 
     def _info(self, found: FolderListing, name: str, path: str) -> Info:
         """Return what is known of a file."""
