@@ -160,7 +160,7 @@ def test_a_renderer_of_ones_own_changes_the_words():
 
 @pytest.mark.parametrize("noise", ["<" + " " * 10_000, "</" * 200_000, "<" * 500_000, ("<" + " " * 1000) * 200])
 def test_a_body_or_file_of_half_tags_costs_no_more_than_its_length(noise):
-    """Counts characters looked at, in the sense that a quadratic pass over these would not end within the suite."""
+    """A quadratic pass over these would not end within the suite's time."""
     source = MappingSource({"a/SKILL.md": f"---\nname: a\ndescription: b\n---\n{noise}x", "a/b.md": noise[:60_000]})
     router = SkillRouter(source)
     assert router.activate("a").text.endswith("</skill_content>")

@@ -1,7 +1,7 @@
 """Profiles: how strictly a SKILL.md is read, as data.
 
 The table of codes is the one of the format document: for each diagnostic code its severity when validating
-(STRICT) and when loading (LENIENT). Nothing outside this package branches on a profile.
+(STRICT) and when loading (LENIENT). Outside this package only ``Profile.strict`` decides: raise, or report.
 """
 
 from __future__ import annotations
