@@ -15,7 +15,21 @@
     ├── LimitError (ValueError)                     a bound is not usable, or was passed in STRICT
     ├── SourceError (OSError)                       the place where skills live cannot be read
     ├── CollisionError                              two sources hold one name and that was forbidden
-    └── MissingExtraError (ImportError)             an optional package is not installed
+    ├── MissingExtraError (ImportError)             an optional package is not installed
+    ├── ScriptError                                 a script of a skill could not be run to its end
+    │   ├── ScriptNotAllowedError (PermissionError)     the policy, or a person, said no
+    │   └── ScriptTimeoutError (TimeoutError)           it took longer than it may
+    └── RegistryError                               a package or its registry; see .details and .original_reference
+        ├── PackageNotFoundError (LookupError)          404: there is no such package
+        ├── VersionNotFoundError (LookupError)          404: the package has no such version
+        ├── InvalidPackageIdError (ValueError)          400: not an id, or not one of a skill
+        ├── InvalidPackageReferenceError (ValueError)   400: not a reference
+        ├── PackageValidationError (ValueError)         400: the document breaks the package schema; every violation
+        ├── AuthenticationRequiredError                 401
+        ├── AccessDeniedError (PermissionError)         403
+        ├── PackageConflictError                        409: the version exists with other content
+        ├── RegistryNetworkError (OSError)              timeout, no connection, 5xx; .status_code and .url
+        └── IntegrityError                              content is not what its id or digest says
 
 This module only names failures; it does not decide who sees them. What a model is told and what raises to the
 caller is settled in :mod:`skillbelt.tools`.
@@ -23,28 +37,42 @@ caller is settled in :mod:`skillbelt.tools`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skillbelt.models import Diagnostic
 
 __all__ = [
+    "AccessDeniedError",
+    "AuthenticationRequiredError",
     "CollisionError",
     "ContentTooLargeError",
+    "IntegrityError",
+    "InvalidPackageIdError",
+    "InvalidPackageReferenceError",
     "InvalidSkillError",
     "LimitError",
     "MissingExtraError",
+    "PackageConflictError",
+    "PackageNotFoundError",
+    "PackageValidationError",
+    "RegistryError",
+    "RegistryNetworkError",
     "ResourceError",
     "ResourceNotFoundError",
     "ResourcePathError",
     "ResourceTypeError",
+    "ScriptError",
+    "ScriptNotAllowedError",
+    "ScriptTimeoutError",
     "SkillError",
     "SkillFileNotFoundError",
     "SkillNotFoundError",
     "SourceError",
     "ToolArgumentError",
+    "VersionNotFoundError",
 ]
 
 _SHOWN = 12
@@ -132,6 +160,97 @@ class MissingExtraError(SkillError, ImportError):
     def __init__(self, what: str, *, extra: str | None = None, package: str | None = None) -> None:
         target = f'"skillbelt[{extra}]"' if extra else str(package)
         super().__init__(f"{what} needs a package that is not installed. Install it with: pip install {target}")
+
+
+class ScriptError(SkillError):
+    """A script of a skill could not be run to its end; what it printed is in its result, not here."""
+
+
+class ScriptNotAllowedError(ScriptError, PermissionError):
+    """The host's policy, or a person who was asked, refused the run."""
+
+
+class ScriptTimeoutError(ScriptError, TimeoutError):
+    """A script took longer than it may and was ended."""
+
+
+class RegistryError(SkillError):
+    """Something about a package, a reference to one, or the registry it lives in (S2-29, S2-30).
+
+    Args:
+        message: One sentence that says what to do.
+        details: JSON-able facts, e.g. every violation of a document.
+        original_reference: The reference as the user typed it, when one led here (S2-09).
+    """
+
+    def __init__(
+        self, message: str, *, details: Mapping[str, Any] | None = None, original_reference: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: Mapping[str, Any] = dict(details or {})
+        self.original_reference = original_reference
+
+
+class PackageNotFoundError(RegistryError, LookupError):
+    """The registry has no such package (404)."""
+
+
+class VersionNotFoundError(RegistryError, LookupError):
+    """The package exists and has no such version (404)."""
+
+
+class InvalidPackageIdError(RegistryError, ValueError):
+    """Not a package id, or the id of something that is no skill (400; S2-02, S2-03)."""
+
+
+class InvalidPackageReferenceError(RegistryError, ValueError):
+    """Not a reference; the message says what was expected (400; S2-10)."""
+
+
+class PackageValidationError(RegistryError, ValueError):
+    """A document breaks the package schema; ``details["violations"]`` lists every one (400; S2-22)."""
+
+
+class AuthenticationRequiredError(RegistryError):
+    """The registry wants an API key (401)."""
+
+
+class AccessDeniedError(RegistryError, PermissionError):
+    """The API key does not admit this (403)."""
+
+
+class PackageConflictError(RegistryError):
+    """The version exists already with other content (409)."""
+
+
+class RegistryNetworkError(RegistryError, OSError):
+    """No usable answer: timeout, no connection, refused address, 5xx (S2-30).
+
+    Args:
+        message: One sentence.
+        status_code: HTTP status, when there was an answer.
+        url: What was asked, without credentials.
+        details: As for :class:`RegistryError`.
+        original_reference: As for :class:`RegistryError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status_code: int | None = None,
+        url: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        original_reference: str | None = None,
+    ) -> None:
+        super().__init__(message, details=details, original_reference=original_reference)
+        self.status_code = status_code
+        self.url = url
+
+
+class IntegrityError(RegistryError):
+    """Content is not what its id or digest says (S2-33)."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, what: str = "skills") -> str:
