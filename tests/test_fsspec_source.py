@@ -29,7 +29,7 @@ from skillbelt import (
 from skillbelt.errors import MissingExtraError
 from skillbelt.sources.base import Versioned
 from skillbelt.sources.remote import FsspecTree, fsspec_source
-from skillbelt.sources.tree import TreeSource
+from skillbelt.sources.tree_source import TreeSource
 
 MAIL = "---\nname: mail\ndescription: Sorts mail.\n---\nBegin.\n"
 

@@ -23,7 +23,8 @@ from skillbelt.models import Diagnostic, Resource, ResourceInfo
 from skillbelt.parsing import NAMESPACED, SKILL_FILE, Profile, Report
 from skillbelt.sources.directory import DirectoryTree
 from skillbelt.sources.files import list_files
-from skillbelt.sources.tree import Entry, TreeSource
+from skillbelt.sources.tree import Entry
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["AgentSkillLoader"]
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from skillbelt.errors import ContentTooLargeError, InvalidSkillError
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, Skill, SkillSummary
 from skillbelt.parsing import fences
 from skillbelt.parsing.names import callable_name, name_key, usable_label
+from skillbelt.parsing.plainest import plainest
 from skillbelt.parsing.profiles import LENIENT, NAMESPACED, STRICT, Profile
 from skillbelt.parsing.reading import SKILL_FILE, read_document
 from skillbelt.parsing.report import Report
@@ -67,8 +69,7 @@ class ParsedSkill:
         return self.skill
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedSummary:
+class ParsedSummary(NamedTuple):
     """What parsing a frontmatter alone gave.
 
     Attributes:
@@ -166,10 +167,38 @@ def parse_frontmatter(
     Takes the arguments of :func:`parse_skill` and looks at nothing after the fence (S1-20, S3-24); ``halves`` are
     those of ``head`` when the caller split it already.
     """
+    limits = limits or Limits()
+    halves = halves or fences.split(head)
+    summary = _plain_summary(head, halves, profile, directory, filename, limits, path, source)
+    if summary is not None:
+        return ParsedSummary(summary, ())
     report = Report(profile, path)
     document = read_document(
-        head, report, directory=directory, filename=filename, limits=limits or Limits(), whole=False, halves=halves
+        head, report, directory=directory, filename=filename, limits=limits, whole=False, halves=halves
     )
     if document.fields is None or report.has("error"):
         return ParsedSummary(None, report.ordered(), document.written_name())
     return ParsedSummary(document.fields.summary(source, path), report.ordered())
+
+
+def _plain_summary(
+    head: bytes,
+    halves: fences.Halves,
+    profile: Profile,
+    directory: str | None,
+    filename: str,
+    limits: Limits,
+    path: str | None,
+    source: str | None,
+) -> SkillSummary | None:
+    """Return level 1 of a head about which no profile has anything to say."""
+    if not halves.plain or filename != SKILL_FILE or profile.naming == "namespaced":
+        return None
+    if halves.body > limits.frontmatter_bytes or len(head) > limits.skill_bytes:
+        return None
+    try:
+        block = head[halves.start : halves.end].decode()
+    except UnicodeDecodeError:
+        return None
+    told = plainest(block, directory)
+    return told and SkillSummary(name=told[0], description=told[1], source=source, location=path)

@@ -7,8 +7,7 @@ and byte budgets are counted as they are on disk (S3-24 to S3-26). Knows nothing
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = ["Halves", "control_characters", "is_utf16", "line_breaks", "split", "to_utf8"]
 
@@ -27,8 +26,7 @@ _WIDE = {
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Halves:
+class Halves(NamedTuple):
     """What :func:`split` found.
 
     Attributes:
@@ -41,6 +39,8 @@ class Halves:
         bom: Whether the file starts with a UTF-8 byte order mark.
         leading: Whether blank lines or comments stand before the opening fence.
         dots: Whether the closing fence is ``...``.
+        plain: Whether both fences are bare ``---`` lines, the first one the first line, and every line ends in a
+            line feed.
     """
 
     state: Literal["found", "missing", "unclosed", "more"]
@@ -51,6 +51,7 @@ class Halves:
     bom: bool = False
     leading: bool = False
     dots: bool = False
+    plain: bool = False
 
 
 def split(data: bytes, *, final: bool = True) -> Halves:
@@ -63,6 +64,9 @@ def split(data: bytes, *, final: bool = True) -> Halves:
     Returns:
         The offsets, or why there are none.
     """
+    end = data.find(b"\n---", 3) + 1
+    if end and data.startswith(b"---\n") and data.startswith(b"\n", end + 3) and _undisturbed(data, end):
+        return Halves("found", 4, end, end + 4, plain=True)  # nearly every file
     bom = data.startswith(_BOM)
     position = len(_BOM) if bom else 0
     line = 1
@@ -90,6 +94,11 @@ def split(data: bytes, *, final: bool = True) -> Halves:
         leading=line > 1,
         dots=closing[1] == b"...",
     )
+
+
+def _undisturbed(data: bytes, end: int) -> bool:
+    """Whether no other line end and no other closing fence stands before ``end``."""
+    return data.find(b"\r", 0, end) < 0 and data.find(b"\n...", 3, end) < 0
 
 
 def _closing(data: bytes, start: int) -> re.Match[bytes] | None:

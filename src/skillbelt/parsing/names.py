@@ -38,6 +38,8 @@ def name_key(name: str) -> str:
         >>> name_key("Caf\u0065\u0301") == name_key("café")
         True
     """
+    if name.isascii():
+        return name.strip().lower()
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 

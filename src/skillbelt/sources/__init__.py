@@ -1,6 +1,6 @@
 """Where skills come from.
 
-Every place becomes a :class:`~skillbelt.sources.tree.Tree` of bytes; :class:`~skillbelt.sources.tree.TreeSource`
+Every place becomes a :class:`~skillbelt.sources.tree.Tree` of bytes; :class:`~skillbelt.sources.tree_source.TreeSource`
 serves skills from any of them. Nothing here executes anything or knows a model. httpx and fsspec are imported only
 when such a source is made.
 """
@@ -14,7 +14,8 @@ from skillbelt.sources.http import HttpSource, http_source
 from skillbelt.sources.mapping import MappingSource
 from skillbelt.sources.package import TraversableTree, package_source, tree_source
 from skillbelt.sources.remote import FsspecSource, FsspecTree, fsspec_source
-from skillbelt.sources.tree import Chunk, Entry, Tree, TreeSource
+from skillbelt.sources.tree import Chunk, Entry, Tree
+from skillbelt.sources.tree_source import TreeSource
 from skillbelt.sources.validate import validate_skill
 
 __all__ = [

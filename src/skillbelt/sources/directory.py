@@ -26,7 +26,8 @@ from skillbelt.errors import (
 from skillbelt.limits import Limits
 from skillbelt.parsing import LENIENT, Profile
 from skillbelt.sources.paths import join, shown
-from skillbelt.sources.tree import Chunk, Entry, EntryKind, TreeSource
+from skillbelt.sources.tree import Chunk, Entry, EntryKind
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["DirectorySource", "DirectoryTree", "LinkPolicy"]
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
-from skillbelt.errors import LimitError, SkillError, SourceError
-from skillbelt.limits import KIB, MIB
+from skillbelt.errors import SkillError, SourceError
+from skillbelt.limits import KIB
+from skillbelt.sources.deadline import Deadline, HttpLimits
 from skillbelt.sources.policy import Policy, RefusedUrlError, join_url, origin_of, parse_url, shown_url
 from skillbelt.sources.sink import Sink
 from skillbelt.sources.urls import Redactor
@@ -38,73 +39,34 @@ __all__ = [
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _AGAIN = frozenset({429, 500, 502, 503, 504})
+_NOT_NOW = frozenset({429, 503})
 _ERROR_BYTES = 64 * KIB
 _FIRST_PAUSE = 0.1
 
 
 class UnreachableError(SourceError):
-    """Nothing, or no whole response, came back in time."""
+    """Nothing, or no whole response, came back in time.
+
+    Attributes:
+        sent: Whether the request may have reached the server; ``False`` when nobody was connected to.
+        late: Whether it was the deadline that ended the call.
+    """
+
+    sent: bool = True
+    late: bool = False
 
 
 class ResponseTooLargeError(SourceError):
     """The body, decoded, is larger than the bound of the call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpLimits:
-    """How much a source on the web may take of time, bytes and requests.
+class _Veiled(str):
+    """The value of a header as a traceback with local variables shows it: not at all."""
 
-    Attributes:
-        deadline: Seconds for one call of a source, with resolving, redirects, retries and reading.
-        index_bytes: Bytes of an index of skills, decoded.
-        archive_bytes: Bytes of one archive, or of one bundled file.
-        cache_bytes: Bytes of content kept in memory.
-        header_bytes: Bytes of a response's headers.
-        redirects: Redirects followed for one request.
-        retries: Further tries after a failed connection, 429 or 5xx.
-        fresh: Seconds a response without caching headers is used before it is asked for again.
+    __slots__ = ()
 
-    Raises:
-        LimitError: A value is negative, or no number.
-
-    Example:
-        >>> HttpLimits(deadline=5).redirects
-        5
-    """
-
-    deadline: float = 15.0
-    index_bytes: int = MIB
-    archive_bytes: int = 16 * MIB
-    cache_bytes: int = 32 * MIB
-    header_bytes: int = 64 * KIB
-    redirects: int = 5
-    retries: int = 2
-    fresh: float = 30.0
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            value: Any = getattr(self, each.name)
-            kinds = (int, float) if isinstance(each.default, float) else int
-            if not isinstance(value, kinds) or isinstance(value, bool) or not 0 <= value < 1 << 40:
-                raise LimitError(f"{each.name} must be a number from 0 up, not {value!r}.")
-        if not self.deadline:
-            raise LimitError("deadline must be more than 0 seconds.")
-
-
-class Deadline:
-    """A point in time after which a call is over.
-
-    Args:
-        seconds: How far away it is.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Return the seconds left, 0 when it has passed."""
-        return max(0.0, self._end - time.monotonic())
+    def __repr__(self) -> str:
+        return "'…'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +86,18 @@ class Fetched:
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What stays the same over the hops and tries of one call."""
+
+    method: str
+    max_bytes: int
+    deadline: Deadline
+    body: bytes | None = field(default=None, repr=False)
+
+
 class Fetcher:
-    """Gets bytes under a policy; holds no connection and may be shared by threads.
+    """Gets, and puts, bytes under a policy; holds no connection and may be shared by threads.
 
     Args:
         limits: Bounds.
@@ -159,7 +131,7 @@ class Fetcher:
     ) -> None:
         self.limits = limits or HttpLimits()
         self._policy = Policy(private=allow_private, http=allow_http, hosts=hosts)
-        self._headers = dict(headers or {})
+        self._headers = {name: _Veiled(value) for name, value in (headers or {}).items()}
         self._home = None if origin is None else origin_of(parse_url(origin))
         self._ssl = ssl_context
         self._transport = transport
@@ -201,31 +173,84 @@ class Fetcher:
             ResponseTooLargeError: The body is larger than ``max_bytes``.
             SourceError: Anything else that makes a response unusable.
         """
-        deadline = deadline or self.deadline()
+        asked = _Asked("GET", max_bytes, deadline or self.deadline())
+        start, own = self._start(url, headers)
+        return self._repeated(lambda: self._followed(start, own, asked), asked)
+
+    def put(
+        self,
+        url: str,
+        body: bytes,
+        *,
+        max_bytes: int,
+        headers: Mapping[str, str] | None = None,
+        deadline: Deadline | None = None,
+    ) -> Fetched:
+        """Put one resource where the caller says, and nowhere else: a redirect is refused.
+
+        It is sent again only when the server cannot have acted on it: nobody was connected to, or it answered 429
+        or 503.
+
+        Args:
+            url: An absolute URL.
+            body: What to send.
+            max_bytes: Bound of the decoded body of the response.
+            headers: Sent with it.
+            deadline: As for :meth:`get`.
+
+        Returns:
+            The response, whatever its status.
+
+        Raises:
+            RefusedUrlError: The policy forbids the address, or the server redirects.
+            UnreachableError: No whole response within the deadline; its ``sent`` tells whether it may have arrived.
+            ResponseTooLargeError: The body of the response is larger than ``max_bytes``.
+            SourceError: Anything else that makes a response unusable.
+        """
+        asked = _Asked("PUT", max_bytes, deadline or self.deadline(), body)
+        start, own = self._start(url, headers)
+
+        def once() -> Fetched:
+            fetched = self._once(start, own, asked)
+            if fetched.status in _REDIRECTS and "location" in fetched.headers:
+                raise RefusedUrlError(
+                    f"{shown_url(start)} redirects what is sent to it, which is not followed; send it to where it is."
+                )
+            return fetched
+
+        return self._repeated(once, asked)
+
+    def _start(self, url: str, headers: Mapping[str, str] | None) -> tuple[httpx.URL, dict[str, str]]:
         start = self._policy.checked(parse_url(url))
-        own = dict(self._headers) if self._home in (None, origin_of(start)) else {}
-        own.update(headers or {})
+        own: dict[str, str] = {**self._headers} if self._home in (None, origin_of(start)) else {}
+        return start, own | dict(headers or {})
+
+    def _repeated(self, once: Callable[[], Fetched], asked: _Asked) -> Fetched:
+        """Try until there is an answer, or no try or time is left."""
+        again = _AGAIN if asked.body is None else _NOT_NOW
         tries = 0
         while True:
             outcome: Fetched | UnreachableError
             try:
-                outcome = self._followed(start, own, max_bytes, deadline)
-                if outcome.status not in _AGAIN:
+                outcome = once()
+                if outcome.status not in again:
                     return outcome
-                asked = _number(outcome.headers.get("retry-after"))
+                wanted = _number(outcome.headers.get("retry-after"))
             except UnreachableError as error:
-                outcome, asked = error, 0.0
-            pause = max(asked, _FIRST_PAUSE * 2**tries * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
-            if tries >= self.limits.retries or pause >= deadline.left():
+                if error.sent and asked.body is not None:
+                    raise
+                outcome, wanted = error, 0.0
+            pause = max(wanted, _FIRST_PAUSE * 2**tries * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+            if tries >= self.limits.retries or pause >= asked.deadline.left():
                 if isinstance(outcome, Fetched):
                     return outcome
                 raise outcome
             tries += 1
             time.sleep(pause)
 
-    def _followed(self, url: httpx.URL, headers: dict[str, str], max_bytes: int, deadline: Deadline) -> Fetched:
+    def _followed(self, url: httpx.URL, headers: dict[str, str], asked: _Asked) -> Fetched:
         for _ in range(self.limits.redirects + 1):
-            fetched = self._once(url, headers, max_bytes, deadline)
+            fetched = self._once(url, headers, asked)
             location = fetched.headers.get("location")
             if fetched.status not in _REDIRECTS or location is None:
                 return fetched
@@ -235,35 +260,38 @@ class Fetcher:
             url = target
         raise SourceError(f"{shown_url(url)} redirects more than {self.limits.redirects} times.")
 
-    def _once(self, url: httpx.URL, headers: Mapping[str, str], max_bytes: int, deadline: Deadline) -> Fetched:
+    def _once(self, url: httpx.URL, headers: Mapping[str, str], asked: _Asked) -> Fetched:
         import httpx
 
+        deadline = asked.deadline
         transport = self._transport or self._network(deadline)
         try:
             request = httpx.Request(
-                "GET",
+                asked.method,
                 url,
                 headers={"User-Agent": "skillbelt", "Accept": "*/*", "Accept-Encoding": "gzip", **headers},
+                content=asked.body,
                 extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), deadline.left())},
             )
             response = transport.handle_request(request)
             try:
-                return self._received(response, url, max_bytes, deadline)
+                return self._received(response, url, asked.max_bytes, deadline)
             finally:
                 response.close()
         except SkillError:
             raise
         except httpx.TimeoutException:
-            raise self._late(url, deadline) from None
+            failure = _late(url, deadline)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError) as error:
-            if not deadline.left():
-                raise self._late(url, deadline) from None
-            # Not «from error»: an exception of httpx holds the request, and that the credentials.
-            told = Redactor(headers).line(error)
-            raise UnreachableError(f"{shown_url(url)} cannot be fetched ({told}).") from None
+            failure = _late(url, deadline)
+            if deadline.left():
+                failure = UnreachableError(f"{shown_url(url)} cannot be fetched ({Redactor(headers).line(error)}).")
+                failure.sent = not isinstance(error, httpx.ConnectError)
         finally:
             if self._transport is None:
                 transport.close()
+        # Raised here, where no other exception is on its way: those of httpx hold the request, and that credentials.
+        raise failure from None
 
     def _received(self, response: httpx.Response, url: httpx.URL, max_bytes: int, deadline: Deadline) -> Fetched:
         status = response.status_code
@@ -282,7 +310,7 @@ class Fetcher:
         else:
             for piece in cast("Iterable[bytes]", response.stream):
                 if not deadline.left():
-                    raise self._late(url, deadline)
+                    raise _late(url, deadline)
                 fits = sink.add(piece)
                 if not fits:
                     break
@@ -301,8 +329,11 @@ class Fetcher:
             self._ssl = httpx.create_ssl_context(trust_env=False)
         return CheckedTransport(self._policy.choose, deadline, self._ssl)
 
-    def _late(self, url: httpx.URL, deadline: Deadline) -> UnreachableError:
-        return UnreachableError(f"{shown_url(url)} did not answer in full within {deadline.seconds:g} seconds.")
+
+def _late(url: httpx.URL, deadline: Deadline) -> UnreachableError:
+    error = UnreachableError(f"{shown_url(url)} did not answer in full within {deadline.seconds:g} seconds.")
+    error.late = True
+    return error
 
 
 def _number(text: str | None) -> float:

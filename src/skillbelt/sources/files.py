@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from skillbelt.errors import LimitError, ResourceError, ResourcePathError, SourceError
 from skillbelt.limits import Limits
 from skillbelt.models import ResourceInfo
 from skillbelt.parsing import Report
 from skillbelt.sources.paths import hidden_name, join, kind_of, shown, split_path
-
-if TYPE_CHECKING:
-    from skillbelt.sources.tree import EntryKind, Tree
+from skillbelt.sources.tree import EntryKind, Tree
 
 __all__ = ["list_files"]
 

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from skillbelt.limits import KIB, Limits
 from skillbelt.parsing import ParsedSummary, Profile, fences, parse_frontmatter
 from skillbelt.sources.paths import join
+from skillbelt.sources.tree import Tree
 
-if TYPE_CHECKING:
-    from skillbelt.sources.tree import Tree
-
-__all__ = ["Head", "Holdable", "Record", "Statted", "parse_arguments", "read_head"]
+__all__ = ["Head", "Record", "parse_arguments", "read_head"]
 
 _FIRST_READ = 4 * KIB
 """Nearly every frontmatter fits: the 99th percentile of real ones has 36 lines."""
 
 
-@runtime_checkable
-class Holdable(Protocol):
-    """A tree that can keep its root open for the length of a scan."""
-
-    def hold(self) -> AbstractContextManager[Tree]:
-        """Give the same tree with its root open."""
-        ...
-
-
-@runtime_checkable
-class Statted(Protocol):
-    """A tree that can tell without reading whether a file changed."""
-
-    def version(self, folder: str, path: str) -> str | None:
-        """Return the version of a file, ``None`` when it takes a read to tell."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The first bytes of a SKILL.md, up to its closing fence, and the version of the file they are from."""
 
     data: bytes
@@ -52,8 +29,7 @@ class Head:
         return parse_frontmatter(self.data, halves=self.halves, **arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What a scan read from one SKILL.md; good for as long as the file has this version, if that was settled."""
 
     version: str

@@ -23,7 +23,8 @@ from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, HttpLimits
 from skillbelt.sources.paths import shown
 from skillbelt.sources.published import GONE, Published, answered, at_root
-from skillbelt.sources.tree import Tree, TreeSource
+from skillbelt.sources.tree import Tree
+from skillbelt.sources.tree_source import TreeSource
 from skillbelt.sources.urls import public_url
 from skillbelt.sources.well_known import IndexEntry, SkillIndex, index_urls, read_index
 

@@ -8,7 +8,8 @@ from skillbelt.errors import ResourceNotFoundError, ResourcePathError, ResourceT
 from skillbelt.limits import Limits
 from skillbelt.parsing import LENIENT, Profile
 from skillbelt.sources.paths import join, shown, split_path
-from skillbelt.sources.tree import Chunk, Entry, TreeSource
+from skillbelt.sources.tree import Chunk, Entry
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["MappingSource", "MappingTree"]
 

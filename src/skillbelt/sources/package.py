@@ -34,7 +34,8 @@ from skillbelt.limits import KIB, MIB, Limits
 from skillbelt.parsing import LENIENT, Profile
 from skillbelt.sources.directory import DirectorySource
 from skillbelt.sources.paths import join, shown
-from skillbelt.sources.tree import Chunk, Entry, EntryKind, TreeSource
+from skillbelt.sources.tree import Chunk, Entry, EntryKind
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["TraversableTree", "package_source", "tree_source"]
 

@@ -30,7 +30,8 @@ from skillbelt.limits import Limits
 from skillbelt.parsing import LENIENT, Profile
 from skillbelt.sources.listings import FolderListing, Info, is_the_file, read_listing, tagged, version_of
 from skillbelt.sources.paths import join, shown
-from skillbelt.sources.tree import Chunk, Entry, TreeSource
+from skillbelt.sources.tree import Chunk, Entry
+from skillbelt.sources.tree_source import TreeSource
 from skillbelt.sources.urls import Redactor, public_url
 
 __all__ = ["FsspecSource", "FsspecTree", "fsspec_source"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from skillbelt.errors import (
     LimitError,
@@ -20,17 +20,14 @@ from skillbelt.errors import (
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.parsing import SKILL_FILE, ParsedSummary, Profile, Report, name_key
-from skillbelt.sources.heads import Holdable, Record, Statted, parse_arguments, read_head
+from skillbelt.sources.heads import Record, parse_arguments, read_head
 from skillbelt.sources.paths import hidden_name, join, shown
-
-if TYPE_CHECKING:
-    from skillbelt.sources.tree import Entry, Tree
+from skillbelt.sources.tree import Entry, Holdable, Statted, Tree
 
 __all__ = ["Found", "Listing", "scan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A usable skill and where its file lies."""
 
     key: str

@@ -1,7 +1,7 @@
 """Any source as one the rest can rely on: a full set of methods, and answers that are what they claim to be.
 
 A user's source may serve levels 1 and 2 only (S3-01), answer with nothing, or with another skill than was asked for
-(S3-44, S3-55). What a :class:`~skillbelt.sources.tree.TreeSource` gives is ours and passes untouched.
+(S3-44, S3-55). What a :class:`~skillbelt.sources.tree_source.TreeSource` gives is ours and passes untouched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSum
 from skillbelt.parsing import name_key
 from skillbelt.sources.base import Problems, ResourceSource, SkillSource, Troubled, Versioned, Versions
 from skillbelt.sources.paths import asked, shown
-from skillbelt.sources.tree import TreeSource
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["problems_of", "sound", "versions_of"]
 

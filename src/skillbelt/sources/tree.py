@@ -1,41 +1,21 @@
-"""Trees of bytes, and the one source that serves skills from any of them.
+"""Trees of bytes: the one thing a new place for skills has to be.
 
 A :class:`Tree` answers three questions: what is in a folder, what kind of thing is at a path, what bytes does a file
-hold. Everything about skills, which folders are skills, which names they have, what is wrong with them, stands here
-once, for directories, archives, mappings and remote stores alike.
+hold. What those bytes mean is :mod:`skillbelt.sources.tree_source`.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from skillbelt.errors import (
-    InvalidSkillError,
-    LimitError,
-    ResourceError,
-    ResourceNotFoundError,
-    SkillNotFoundError,
-    did_you_mean,
-)
-from skillbelt.limits import MIB, Limits, check_bytes
-from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
-from skillbelt.parsing import LENIENT, Profile, Report, callable_name, invalid_skill, name_key, parse_skill
-from skillbelt.sources.base import Problems, Versions
-from skillbelt.sources.files import list_files
-from skillbelt.sources.heads import parse_arguments, read_head
-from skillbelt.sources.paths import asked, join, kind_of, private, shown, split_path
-from skillbelt.sources.scan import Found, Listing, scan
-
-__all__ = ["Chunk", "Entry", "EntryKind", "Tree", "TreeSource"]
+__all__ = ["Chunk", "Entry", "EntryKind", "Holdable", "Statted", "Tree"]
 
 EntryKind = Literal["file", "directory", "link", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One name in a folder; ``identity`` tells folders apart, whatever they are called."""
 
     name: str
@@ -43,8 +23,7 @@ class Entry:
     identity: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Bytes of a file.
 
     Attributes:
@@ -103,203 +82,19 @@ class Tree(Protocol):
         ...
 
 
-class TreeSource:
-    """Serves the skills of a :class:`Tree`: implements :class:`~skillbelt.sources.base.ResourceSource`.
+@runtime_checkable
+class Holdable(Protocol):
+    """A tree that can keep its root open for the length of a scan."""
 
-    Every call reads afresh (S3-32). What the last scan found is kept only to know where a name lies and what is wrong
-    with the others; it is replaced as a whole, so threads may share a source.
-
-    Args:
-        tree: Where the bytes are.
-        profile: How strictly SKILL.md files are read.
-        limits: Bounds of every read.
-    """
-
-    def __init__(self, tree: Tree, *, profile: Profile = LENIENT, limits: Limits | None = None) -> None:
-        self.profile = profile
-        self.limits = limits or Limits()
-        self._tree = tree
-        self._listing: Listing | None = None
-        self._notes: dict[str, tuple[Diagnostic, ...]] = {}
-        self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._tree.label!r})"
-
-    # --- levels 1 and 2 -------------------------------------------------------------------------------------------
-
-    def list(self) -> tuple[SkillSummary, ...]:
-        """Return every usable skill, sorted by name; see :meth:`diagnostics` for the others."""
-        return tuple(found.summary for found in self._scan().found.values())
-
-    def lookup(self, name: str) -> SkillSummary:
-        """Return level 1 of one skill, read afresh.
-
-        Args:
-            name: As for :meth:`load`.
-        """
-        return self._fresh(name)[1]
-
-    def load(self, name: str) -> Skill:
-        """Return one skill, read afresh.
-
-        Args:
-            name: As :meth:`list` gives it, in any case and Unicode form; a shadowed skill is ``name@folder``.
-
-        Raises:
-            SkillNotFoundError: There is none of that name.
-            InvalidSkillError: It exists and cannot be used; the message says why.
-            ContentTooLargeError: It is larger than ``limits.skill_bytes``.
-        """
-        key = _key(name, self.profile)
-        for found, _ in self._candidates(key, name):
-            try:
-                chunk = self._tree.read(found.folder, found.file, size=self.limits.skill_bytes + 1)
-            except ResourceNotFoundError:
-                continue
-            except ResourceError as error:
-                raise self._unreadable(name, found, error) from error
-            parsed = parse_skill(chunk.data, **self._arguments(found))
-            if parsed.skill is None:
-                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
-            if name_key(parsed.skill.name) == found.key:
-                return parsed.skill
-        raise self._missing(name)
-
-    # --- level 3 --------------------------------------------------------------------------------------------------
-
-    def resources(self, name: str) -> tuple[ResourceInfo, ...]:
-        """Return the bundled files of a usable skill, sorted by path: all of them, whatever their folder (SPEC-103).
-
-        Left out are dot files, version control, dependency and cache folders, and links that leave the skill.
-
-        Args:
-            name: As for :meth:`load`.
-
-        Raises:
-            SkillNotFoundError: There is no such skill.
-            InvalidSkillError: It cannot be used.
-            SourceError: Its folder cannot be read; under STRICT also when anything in it cannot.
-            LimitError: Under STRICT, it has more files, or deeper ones, than ``limits`` allow.
-        """
-        found = self._fresh(name)[0]
-        report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
-        infos = list_files(self._tree, found.folder, found.file, self.limits, report)
-        with self._lock:
-            self._notes[found.folder] = tuple(report.found)
-        return infos
-
-    def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
-        """Return at most ``max_bytes`` bytes of one bundled file of a usable skill.
-
-        Args:
-            name: The skill.
-            path: As :meth:`resources` gives it; ``"SKILL.md"`` is the skill's own file.
-            offset: First byte.
-            max_bytes: Most bytes to return; never more than ``limits.resource_bytes``.
-
-        Raises:
-            ResourcePathError: The path may not be used.
-            ResourceNotFoundError: The skill has no such file.
-            ResourceTypeError: It is not a regular file.
-            LimitError: ``offset`` or ``max_bytes`` is not a usable number.
-            SkillNotFoundError: There is no such skill.
-            InvalidSkillError: The skill cannot be used, so nothing of it is served (S3-35).
-        """
-        parts = split_path(path)
-        size = min(check_bytes("max_bytes", max_bytes), self.limits.resource_bytes)
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise LimitError(f"offset must be a whole number from 0 up, not {offset!r}.")
-        found = self._fresh(name)[0]
-        if private(parts):
-            raise ResourceNotFoundError(f"Skill {shown(name)} serves no hidden files; {shown(path)} is one.")
-        chunk = self._tree.read(found.folder, path, offset=offset, size=size)
-        info = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
-        return Resource(
-            info=info,
-            data=chunk.data,
-            offset=offset,
-            total=chunk.total,
-            truncated=offset + len(chunk.data) < chunk.total,
-        )
-
-    # --- what is wrong --------------------------------------------------------------------------------------------
-
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return what the last scan, and the listings of files since, found worth saying."""
-        listing = self._listing or self._scan()
-        with self._lock:
-            notes = [d for folder in sorted(self._notes) for d in self._notes[folder]]
-        return (*listing.diagnostics, *notes)
-
-    def problems(self) -> Problems:
-        """Return the names this source holds and cannot use, with everything wrong about each."""
-        return (self._listing or self._scan()).broken
-
-    def versions(self) -> Versions:
-        """Return for each usable name a string that differs when its SKILL.md was written anew."""
-        return {key: found.version for key, found in (self._listing or self._scan()).found.items()}
-
-    # --- finding --------------------------------------------------------------------------------------------------
-
-    def _scan(self) -> Listing:
-        listing = scan(self._tree, self.profile, self.limits, self._listing)
-        with self._lock:
-            self._listing = listing
-            folders = {found.folder for known in (listing.found, listing.shadowed) for found in known.values()}
-            self._notes = {folder: note for folder, note in self._notes.items() if folder in folders}
-        return listing
-
-    def _candidates(self, key: str, name: str) -> Iterator[tuple[Found, bool]]:
-        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it (``True``)."""
-        listing = self._listing
-        if listing is not None and key in listing.found:
-            yield listing.found[key], False
-        listing = self._scan()
-        if key in listing.found:
-            yield listing.found[key], True
-        elif key in listing.shadowed:
-            yield listing.shadowed[key], True
-        elif key in listing.broken:
-            raise invalid_skill(f"Skill {asked(name)}", listing.broken[key])
-
-    def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
-        """Return where a usable skill lies and its level 1, both as of now."""
-        key = _key(name, self.profile)
-        for found, scanned in self._candidates(key, name):
-            if scanned:
-                return found, found.summary
-            try:
-                head = read_head(self._tree, found.folder, found.file, self.limits)
-            except ResourceNotFoundError:
-                continue
-            except ResourceError as error:
-                raise self._unreadable(name, found, error) from error
-            parsed = head.parse(**self._arguments(found))
-            if parsed.summary is None:
-                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
-            if name_key(parsed.summary.name) == found.key:
-                return found, parsed.summary
-        raise self._missing(name)
-
-    def _missing(self, name: str) -> SkillNotFoundError:
-        listing = self._listing or self._scan()
-        known = [found.summary.name for found in listing.found.values()]
-        return SkillNotFoundError(f"There is no skill {asked(name)}. {did_you_mean(name, known)}")
-
-    def _unreadable(self, name: str, found: Found, error: ResourceError) -> InvalidSkillError:
-        report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
-        report.add("skill-file-type", str(error), hint=f"Make {found.file} a regular file inside the skill.")
-        return invalid_skill(f"Skill {asked(name)}", tuple(report.found))
-
-    def _arguments(self, found: Found) -> dict[str, Any]:
-        return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)
+    def hold(self) -> AbstractContextManager[Tree]:
+        """Give the same tree with its root open."""
+        ...
 
 
-def _key(name: object, profile: Profile) -> str:
-    """Validate a name before anything is read (S3-27) and return what it is compared by."""
-    if not isinstance(name, str) or not name.strip():
-        raise SkillNotFoundError("A skill name must not be empty; give one of the names in the catalog.")
-    if not callable_name(name.partition("@")[0] or name, profile):
-        raise SkillNotFoundError(f"{asked(name)} is not a name a skill can have; give one of the names in the catalog.")
-    return name_key(name)
+@runtime_checkable
+class Statted(Protocol):
+    """A tree that can tell without reading whether a file changed."""
+
+    def version(self, folder: str, path: str) -> str | None:
+        """Return the version of a file, ``None`` when it takes a read to tell."""
+        ...

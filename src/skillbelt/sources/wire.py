@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedTransport"]
 
+_PIECE = 16 * 1024
+
 
 class CheckedTransport(httpx.BaseTransport):
     """Carries requests to checked addresses until a deadline.
@@ -87,6 +89,8 @@ def _translated() -> Iterator[None]:
         yield
     except httpcore.TimeoutException as error:
         raise httpx.TimeoutException(str(error)) from error
+    except httpcore.ConnectError as error:  # nothing was sent yet
+        raise httpx.ConnectError(str(error)) from error
     except httpcore.NetworkError as error:
         raise httpx.NetworkError(str(error)) from error
     except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
@@ -132,7 +136,10 @@ class _Stream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, _left(self._deadline, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(self._deadline, httpcore.WriteTimeout))
+        # In pieces, for httpcore would start the time-out anew with every bit of it that the other side takes.
+        whole = memoryview(buffer)
+        for start in range(0, len(whole), _PIECE):
+            self._stream.write(bytes(whole[start : start + _PIECE]), _left(self._deadline, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._stream.close()

@@ -27,7 +27,8 @@ from skillbelt.sources.archive.gate import ArchiveLimits, ArchiveRefusedError, I
 from skillbelt.sources.archive.tars import read_tar
 from skillbelt.sources.archive.zips import read_zip
 from skillbelt.sources.paths import hidden, join, shown
-from skillbelt.sources.tree import Chunk, Entry, TreeSource
+from skillbelt.sources.tree import Chunk, Entry
+from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["ArchiveFile", "ArchiveLimits", "ArchiveSource", "ArchiveTree", "tar_source", "zip_source"]
 

@@ -1,0 +1,62 @@
+"""Level 1 of a frontmatter about which nothing can be said: most real ones, at a fraction of the cost.
+
+A listing wants two values of each SKILL.md. When a block starts with them, has known fields only, each once, each one
+line of printable text that no YAML reader could take for anything else, and keeps every rule of the format, then no
+profile has a diagnostic for it, and the two values are all there is to know. One regular expression says so, or gives
+up; then the block is read in full. A property test holds it to the answer of that reading (ADR 0019).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["plainest"]
+
+# Plain text that starts with a letter is text in YAML, but for a few words; quotes with no quote and no escape in
+# them hold what they show. What ``: `` and `` #`` mean inside a value is settled by counting, below.
+_WORDS = r"(?!(?i:yes|no|true|false|on|off|null)\n)"
+_PLAIN = rf"{_WORDS}[A-Za-z](?:[^\n]*[^\n ])?"
+_QUOTED = r"\"[^\"\\\n]*\"|'[^'\\\n]*'"
+_TEXT = rf"(?:{_PLAIN}|{_QUOTED})"
+_BLOCK = re.compile(
+    rf"name: {_WORDS}(?P<name>(?=[a-z])[a-z0-9]+(?:-[a-z0-9]+)*)\n"
+    rf"description: (?:{_WORDS}(?P<plain>[A-Za-z](?:[^\n]{{0,1022}}[^\n ])?)|\"(?P<double>[^\"\\\n]{{1,1024}})\""
+    rf"|'(?P<single>[^'\\\n]{{1,1024}})')\n"
+    rf"(?:(?:license: {_TEXT}|compatibility: {_WORDS}[A-Za-z](?:[^\n]{{0,498}}[^\n ])?"
+    rf"|allowed-tools: {_WORDS}[A-Za-z](?:[^,\n]*[^,\n ])?"
+    rf"|metadata:(?P<metadata>(?:\n(?P<indent> +)[A-Za-z][A-Za-z0-9_-]{{0,60}}: {_TEXT})"
+    rf"(?:\n(?P=indent)[A-Za-z][A-Za-z0-9_-]{{0,60}}: {_TEXT})*))\n)*"
+)
+_KEYS = re.compile(r"^ +([A-Za-z0-9_-]+)", re.MULTILINE)
+_OPTIONAL = ("\nlicense: ", "\ncompatibility: ", "\nallowed-tools: ", "\nmetadata:")
+_LONGEST_NAME = 64
+
+
+def plainest(block: str, directory: str | None) -> tuple[str, str] | None:
+    """Return the name and the description of a block.
+
+    Args:
+        block: The frontmatter without its fences, ending in a line feed.
+        directory: Name of the skill's folder, where it is known.
+
+    Returns:
+        Both values; ``None`` when anything about the block is worth a closer look.
+    """
+    found = _BLOCK.fullmatch(block)
+    if found is None or " #" in block or not block.replace("\n", "").isprintable():
+        return None
+    name, plain, double, single, metadata, _ = found.groups()
+    description = (plain or double or single or "").strip()
+    # Each line has one ``: `` of its own, all others stand in quotes; only ``metadata`` may end in a colon.
+    separators = block.count("\n") - (metadata is not None) + (0 if plain else description.count(": "))
+    if block.count(": ") != separators or block.count(":\n") != (metadata is not None):
+        return None
+    if len(name) > _LONGEST_NAME or (directory is not None and name != directory) or not description:
+        return None
+    if block.count("\n") > 2 and any(block.count(field) > 1 for field in _OPTIONAL):
+        return None
+    if metadata is not None:
+        keys = _KEYS.findall(metadata)
+        if len(set(keys)) != len(keys):
+            return None
+    return name, description
