@@ -5,6 +5,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from skillbelt.sources import directory
+
+
+def before_all(context):
+    directory.SETTLE = 0.0  # what a scenario has just written is served at once
+
 
 def before_scenario(context, scenario):
     context.folder = Path(tempfile.mkdtemp(prefix="skillbelt-feature-"))

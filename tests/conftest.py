@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillbelt import MappingSource, SkillRouter
+from skillbelt.sources import directory
 
 DATA = Path(__file__).parent / "data"
 
@@ -25,6 +26,13 @@ description: Fills PDF forms & merges <pages>. Use when a form is to be filled.
 
 Use {width} and {{height}} as they are.
 """
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve files at once that a test has just written; tests of the waiting itself are marked ``settling``."""
+    if request.node.get_closest_marker("settling") is None:
+        monkeypatch.setattr(directory, "SETTLE", 0.0)
 
 
 @pytest.fixture

@@ -391,17 +391,16 @@ def test_the_other_calls_take_no_more_than_they_need(bucket: S3Server) -> None:
     source = fsspec_source("s3://bucket/skills", **bucket.options)
     source.list()
     for call, asked in (
-        (lambda: source.lookup("mail"), ["list skills/mail/", "get skills/mail/SKILL.md 0-4095"]),
+        (lambda: source.lookup("mail"), ["list skills/mail/"]),  # it has the ETag of the last scan
         (lambda: source.load("mail"), ["list skills/mail/", "get skills/mail/SKILL.md 0-20049"]),
         (
             lambda: source.resources("mail"),
-            ["list skills/mail/", "get skills/mail/SKILL.md 0-4095", "list skills/mail/references/"],
+            ["list skills/mail/", "list skills/mail/references/"],
         ),
         (
             lambda: source.read("mail", "references/a.md", offset=1, max_bytes=2),
             [
                 "list skills/mail/",
-                "get skills/mail/SKILL.md 0-4095",
                 "list skills/mail/references/",
                 "get skills/mail/references/a.md 1-2",
             ],

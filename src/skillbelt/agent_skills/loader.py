@@ -227,7 +227,7 @@ class AgentSkillLoader:
         with _opened(self._tree) as (tree, entries):
             file = _skill_file(tree, entries)
             report = Report(self._profile, tree.where(file))
-            infos = list_files(tree, "", file, self._limits, report)
+            infos = list_files(tree, "", file, self._limits, report).infos
         self._notes = tuple(report.found)
         return infos
 

@@ -22,7 +22,7 @@ from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, _Value
 from skillbelt.parsing import NAMESPACED, SKILL_FILE, ParsedSkill, Profile, Report, invalid_skill, parse_skill
 from skillbelt.sources.directory import DirectoryTree
-from skillbelt.sources.heads import parse_arguments, read_head
+from skillbelt.sources.heads import Reader, read_head
 from skillbelt.sources.paths import split_path
 
 __all__ = [
@@ -185,6 +185,7 @@ def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, 
     try:
         split_path(file)
         read = tree.read("", file, size=limits.skill_bytes + 1) if whole else read_head(tree, "", file, limits)
+        data = read.data
     except ResourceNotFoundError:
         raise SkillFileNotFoundError(f"{what} was not found; give the path of a {SKILL_FILE}.") from None
     except ResourceError as error:
@@ -193,7 +194,7 @@ def read_spec(tree: DirectoryTree, file: str, profile: Profile, limits: Limits, 
         raise invalid_skill(what, tuple(report.found)) from error
     except SourceError as error:
         raise SourceError(f"{what}: {error}") from error
-    spec = _spec(parse_skill(read.data, **parse_arguments(tree, "", file, profile, limits)), what)
+    spec = _spec(Reader(tree, profile, limits).skill("", file, data), what)
     if whole:
         return spec
     # The head alone was parsed: that it has no body says nothing about the file.

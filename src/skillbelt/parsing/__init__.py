@@ -169,9 +169,10 @@ def parse_frontmatter(
     """
     limits = limits or Limits()
     halves = halves or fences.split(head)
-    summary = _plain_summary(head, halves, profile, directory, filename, limits, path, source)
-    if summary is not None:
-        return ParsedSummary(summary, ())
+    if halves.plain and filename == SKILL_FILE and profile.naming != "namespaced":
+        told = _plain(head, halves, directory, limits)
+        if told is not None:
+            return ParsedSummary(SkillSummary(name=told[0], description=told[1], source=source, location=path), ())
     report = Report(profile, path)
     document = read_document(
         head, report, directory=directory, filename=filename, limits=limits, whole=False, halves=halves
@@ -181,24 +182,11 @@ def parse_frontmatter(
     return ParsedSummary(document.fields.summary(source, path), report.ordered())
 
 
-def _plain_summary(
-    head: bytes,
-    halves: fences.Halves,
-    profile: Profile,
-    directory: str | None,
-    filename: str,
-    limits: Limits,
-    path: str | None,
-    source: str | None,
-) -> SkillSummary | None:
-    """Return level 1 of a head about which no profile has anything to say."""
-    if not halves.plain or filename != SKILL_FILE or profile.naming == "namespaced":
-        return None
+def _plain(head: bytes, halves: fences.Halves, directory: str | None, limits: Limits) -> tuple[str, str] | None:
+    """Return name and description of a head about which no profile has anything to say."""
     if halves.body > limits.frontmatter_bytes or len(head) > limits.skill_bytes:
         return None
     try:
-        block = head[halves.start : halves.end].decode()
+        return plainest(head[halves.start : halves.end].decode(), directory)
     except UnicodeDecodeError:
         return None
-    told = plainest(block, directory)
-    return told and SkillSummary(name=told[0], description=told[1], source=source, location=path)

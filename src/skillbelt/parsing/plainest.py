@@ -28,6 +28,7 @@ _BLOCK = re.compile(
     rf"(?:\n(?P=indent)[A-Za-z][A-Za-z0-9_-]{{0,60}}: {_TEXT})*))\n)*"
 )
 _KEYS = re.compile(r"^ +([A-Za-z0-9_-]+)", re.MULTILINE)
+_REQUIRED = ("name", "description")
 _OPTIONAL = ("\nlicense: ", "\ncompatibility: ", "\nallowed-tools: ", "\nmetadata:")
 _LONGEST_NAME = 64
 
@@ -47,16 +48,21 @@ def plainest(block: str, directory: str | None) -> tuple[str, str] | None:
         return None
     name, plain, double, single, metadata, _ = found.groups()
     description = (plain or double or single or "").strip()
+    if (directory is not None and name != directory) or len(name) > _LONGEST_NAME or not description:
+        return None
     # Each line has one ``: `` of its own, all others stand in quotes; only ``metadata`` may end in a colon.
-    separators = block.count("\n") - (metadata is not None) + (0 if plain else description.count(": "))
-    if block.count(": ") != separators or block.count(":\n") != (metadata is not None):
+    lines = block.count("\n")
+    bare = 0 if metadata is None else 1
+    quoted = 0 if plain else description.count(": ")
+    if block.count(": ") != lines - bare + quoted or block.count(":\n") != bare:
         return None
-    if len(name) > _LONGEST_NAME or (directory is not None and name != directory) or not description:
-        return None
-    if block.count("\n") > 2 and any(block.count(field) > 1 for field in _OPTIONAL):
-        return None
-    if metadata is not None:
-        keys = _KEYS.findall(metadata)
-        if len(set(keys)) != len(keys):
-            return None
-    return name, description
+    return None if lines > len(_REQUIRED) and _repeats(block, metadata) else (name, description)
+
+
+def _repeats(block: str, metadata: str | None) -> bool:
+    """Whether a field, or a key of ``metadata``, is given twice."""
+    for field in _OPTIONAL:
+        if block.count(field) > 1:
+            return True
+    keys = _KEYS.findall(metadata) if metadata is not None else ()
+    return len(set(keys)) != len(keys)

@@ -83,6 +83,7 @@ _NOTED = (
     "yaml-repaired",
     "yaml-salvaged",
     "encoding-bom",
+    "body-long",
     "non-string-scalar",
     "yaml-comment-truncation",
     "empty-field",

@@ -15,10 +15,15 @@ from skillbelt.parsing.fields import Fields, read_fields
 from skillbelt.parsing.nodes import YamlProblem
 from skillbelt.parsing.repair import repair, salvage
 from skillbelt.parsing.report import Report
+from skillbelt.text import estimate_tokens
 
 __all__ = ["SKILL_FILE", "Document", "read_document"]
 
 SKILL_FILE = "SKILL.md"
+
+_LINES = 500
+_TOKENS = 5000
+"""What the specification recommends that instructions stay below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,21 @@ def read_document(
     fields = read_fields(root, report, directory=directory, salvaged=salvaged)
     if whole and not body.strip():
         report.add("body-empty", "There are no instructions after the frontmatter.", hint="Write the body.")
+    elif whole:
+        _check_length(body, report)
     return Document(fields, root, body, halves.body)
+
+
+def _check_length(body: str, report: Report) -> None:
+    """Say when a body is longer than the specification recommends (S2-49)."""
+    lines, tokens = body.count("\n") + (not body.endswith("\n")), estimate_tokens(body)
+    if lines > _LINES or tokens > _TOKENS:
+        report.add(
+            "body-long",
+            f"The instructions have {lines} lines, about {tokens} tokens; up to {_LINES} lines and {_TOKENS} tokens "
+            "are recommended.",
+            hint="Move detail into files of references/, which are read only when they are needed.",
+        )
 
 
 def _check_halves(halves: fences.Halves, size: int, report: Report, limits: Limits) -> bool:

@@ -7,18 +7,32 @@ for :class:`ResourceSource`. A source holds no conversation state and executes n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from skillbelt.limits import MIB
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 
-__all__ = ["Problems", "ResourceSource", "SkillSource", "Troubled", "Versioned", "Versions"]
+__all__ = ["Bundle", "Bundled", "Problems", "ResourceSource", "SkillSource", "Troubled", "Versioned", "Versions"]
 
 Problems = Mapping[str, tuple[Diagnostic, ...]]
 """Names that exist and cannot be used, by :func:`~skillbelt.parsing.name_key`, with everything wrong about each."""
 
 Versions = Mapping[str, str]
 """For each usable name, by its key, a string that differs when its SKILL.md was written anew."""
+
+
+class Bundle(NamedTuple):
+    """A skill and the list of its files as of one moment.
+
+    Attributes:
+        skill: The skill.
+        resources: Its bundled files, sorted by path.
+        generation: Another string when anything in the skill's folder was changed.
+    """
+
+    skill: Skill
+    resources: tuple[ResourceInfo, ...]
+    generation: str
 
 
 @runtime_checkable
@@ -102,4 +116,17 @@ class Versioned(Protocol):
 
     def versions(self) -> Versions:
         """Return the versions of the last scan."""
+        ...
+
+
+@runtime_checkable
+class Bundled(Protocol):
+    """A source that reads a skill and the list of its files as one, so that no edit comes between them."""
+
+    def bundle(self, name: str) -> Bundle:
+        """Return a skill with its files, as of one moment.
+
+        Args:
+            name: A name of :meth:`SkillSource.list`.
+        """
         ...

@@ -7,24 +7,26 @@ may not leave their border (SPEC-126, S3-38, S3-39). Needs a platform that opens
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Literal
 
-from skillbelt.errors import (
-    ResourceNotFoundError,
-    ResourcePathError,
-    ResourceTypeError,
-    SkillError,
-    SourceError,
-)
+from skillbelt.errors import ResourceNotFoundError, ResourceTypeError, SourceError
 from skillbelt.limits import Limits
 from skillbelt.parsing import LENIENT, Profile
+from skillbelt.sources.beneath import (
+    FILE,
+    FOLDER,
+    MAY_BE_LINK,
+    NOFOLLOW,
+    failed,
+    open_beneath,
+    read_blocks,
+    translated,
+)
 from skillbelt.sources.paths import join, shown
 from skillbelt.sources.tree import Chunk, Entry, EntryKind
 from skillbelt.sources.tree_source import TreeSource
@@ -32,16 +34,15 @@ from skillbelt.sources.tree_source import TreeSource
 __all__ = ["DirectorySource", "DirectoryTree", "LinkPolicy"]
 
 LinkPolicy = Literal["inside", "refuse", "follow"]
+_Made = Callable[[os.DirEntry[str], int, int], Entry | None]
+"""Makes an entry of what a scan gives, the device it is on, and the descriptor of its folder."""
+
+SETTLE = 0.25
+"""Seconds a file must have rested before it is served; a truncating writer was seen to stall for 155 ms (ADR 0020)."""
 
 _DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-_MAY_BE_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
-_SETTLED = 100_000_000
-_HOPS = 40
-_BLOCK = 1 << 20
-_BASE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
-_FILE = _BASE | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block the opener (S3-37)
-_FOLDER = _BASE | getattr(os, "O_DIRECTORY", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_EFFECTIVE = os.access in os.supports_effective_ids
+_AGAIN = 3
 
 
 class DirectorySource(TreeSource):
@@ -58,6 +59,8 @@ class DirectorySource(TreeSource):
         symlinks: ``"inside"``, links may not leave their skill, nor a linked skill folder the root; ``"refuse"``, no
             links at all; ``"follow"``, links lead anywhere, for a trusted root only.
         strict_root: Raise at construction when ``root`` is not a folder.
+        settle: Seconds a file must have rested before it is served, so that nothing half written is; 0 serves it as
+            it is. A call waits for that, or answers as the file was before when somebody keeps writing.
 
     Raises:
         SourceError: ``strict_root`` and no folder, or ``"follow"`` for a root that is not trusted.
@@ -76,6 +79,7 @@ class DirectorySource(TreeSource):
         trusted: bool = True,
         symlinks: LinkPolicy = "inside",
         strict_root: bool = False,
+        settle: float | None = None,
     ) -> None:
         if symlinks not in ("inside", "refuse", "follow"):
             raise SourceError(f"symlinks must be 'inside', 'refuse' or 'follow', not {symlinks!r}.")
@@ -85,7 +89,7 @@ class DirectorySource(TreeSource):
         tree = DirectoryTree(root, symlinks=symlinks)
         if strict_root:
             tree.require()
-        super().__init__(tree, profile=profile, limits=limits)
+        super().__init__(tree, profile=profile, limits=limits, settle=SETTLE if settle is None else settle)
         self.root = Path(root)
 
 
@@ -121,35 +125,48 @@ class DirectoryTree:
         except ResourceNotFoundError as error:
             raise SourceError(str(error)) from None
 
-    @contextmanager
-    def hold(self) -> Iterator[DirectoryTree]:
-        """Give a tree that keeps the root open: one scan opens it once and sees one folder, whatever is renamed."""
-        held = DirectoryTree(self._given, symlinks=self._links)
-        held.root, held._fd = self.root, self._open_root()
-        try:
-            yield held
-        finally:
-            os.close(held._fd)
+    def hold(self, folder: str = "") -> DirectoryTree:
+        """Give the tree below a folder, kept open until it is left as a context manager."""
+        held = object.__new__(DirectoryTree)
+        held.label, held._given, held._links = self.label, self._given, self._links
+        held.root = join(self.root, folder)
+        held._fd = self._open(folder, "", FOLDER)
+        return held
+
+    def __enter__(self) -> DirectoryTree:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._fd)
 
     def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
         """Return what is in a folder."""
-        fd = self._open(folder, path, _FOLDER)
+        return self._entries(folder, path, _entry)
+
+    def measured(self, folder: str, path: str = "") -> Sequence[Entry]:
+        """Return what is in a folder, with sizes, modes and versions, opening none of it."""
+        return self._entries(folder, path, _measured)
+
+    def _entries(
+        self, folder: str, path: str, entry: Callable[[os.DirEntry[str], int, int], Entry | None]
+    ) -> list[Entry]:
+        fd = self._open(folder, path, FOLDER)
         try:
             device = os.fstat(fd).st_dev
             with os.scandir(fd) as found:
-                return [Entry(entry.name, _entry_kind(entry), _identity(device, entry.inode())) for entry in found]
+                return [made for each in found if (made := entry(each, device, fd)) is not None]
         except OSError as error:
-            raise _failed(error, path or folder or self.label) from error
+            raise failed(error, path or folder or self.label) from error
         finally:
             os.close(fd)
 
     def kind(self, folder: str, path: str = "") -> Entry:
         """Return what a path leads to, links followed inside their border."""
-        fd = self._open(folder, path, _FILE)
+        fd = self._open(folder, path, FILE)
         try:
             info = os.fstat(fd)
         except OSError as error:
-            raise _failed(error, path or folder or self.label) from error
+            raise failed(error, path or folder or self.label) from error
         finally:
             os.close(fd)
         name, identity = (path or folder).rpartition("/")[2], _identity(info.st_dev, info.st_ino)
@@ -158,31 +175,46 @@ class DirectoryTree:
         return Entry(name, "file" if stat.S_ISREG(info.st_mode) else "other", identity)
 
     def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
-        """Return at most ``size`` bytes of a regular file."""
-        fd = self._open(folder, path, _FILE)
+        """Return at most ``size`` bytes of a regular file, read again when it changed meanwhile."""
+        fd = self._open(folder, path, FILE)
         try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
                 what = "a folder, not a file; name a file in it" if stat.S_ISDIR(info.st_mode) else "not a regular file"
                 raise ResourceTypeError(f"{shown(path)} is {what}.")
-            data = _read(fd, offset, min(size, max(0, info.st_size - offset)))
+            for _ in range(_AGAIN):
+                before = info
+                data = read_blocks(fd, offset, min(size, max(0, before.st_size - offset)))
+                info = os.fstat(fd)
+                if info.st_ctime_ns == before.st_ctime_ns and info.st_size == before.st_size:
+                    break
         except OSError as error:
-            raise _failed(error, path) from error
+            raise failed(error, path) from error
         finally:
             os.close(fd)
-        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), _version(info), _settled(info))
+        return Chunk(data, info.st_size, bool(info.st_mode & 0o111), _version(info), info.st_ctime)
 
     def version(self, folder: str, path: str) -> str | None:
-        """Return the version of a file by one stat, ``None`` when it takes a read to tell."""
-        root = self._open_root() if self._fd < 0 else self._fd
+        """Return the version of a file or folder by one stat, ``None`` when it is a link or not there."""
+        whole = join(folder, path)
         try:
-            info = os.stat(join(folder, path), dir_fd=root, follow_symlinks=False)
+            if self._fd >= 0:
+                info = os.stat(whole, dir_fd=self._fd, follow_symlinks=False) if whole else os.fstat(self._fd)
+            else:
+                info = os.stat(join(self.root, whole), follow_symlinks=False)
         except (OSError, ValueError):
             return None
-        finally:
-            if root != self._fd:
-                os.close(root)
-        return _version(info) if stat.S_ISREG(info.st_mode) else None
+        return None if stat.S_ISLNK(info.st_mode) else _version(info)
+
+    def written(self, folder: str) -> float:
+        """Return when the names in a folder, or in the nearest one above that exists, last changed."""
+        while True:
+            try:
+                return os.stat(join(self.root, folder)).st_ctime
+            except (OSError, ValueError):
+                if not folder:
+                    return 0.0
+                folder = folder.rpartition("/")[0]
 
     # --- opening ----------------------------------------------------------------------------------------------------
 
@@ -190,7 +222,7 @@ class DirectoryTree:
         if not _DESCRIPTORS:
             raise SourceError("Folders are read through directory descriptors, which this platform does not have.")
         try:
-            return os.open(self.root, _FOLDER)
+            return os.open(self.root, FOLDER)
         except FileNotFoundError:
             raise ResourceNotFoundError(f"The skills folder {self.label!r} was not found.") from None
         except NotADirectoryError:
@@ -203,13 +235,13 @@ class DirectoryTree:
     def _open(self, folder: str, path: str, flags: int) -> int:
         """Open ``path`` below ``folder`` below the root; each is a border for the links below it."""
         fd = self._open_root() if self._fd < 0 else self._fd
-        for part, wanted in ((folder, _FOLDER if path else flags), (path, flags)):
+        for part, wanted in ((folder, FOLDER if path else flags), (path, flags)):
             if part:
                 above = fd
                 try:
                     fd = self._beneath(above, part, wanted)
                 except OSError as error:
-                    raise _translated(error, part) from None
+                    raise translated(error, part) from None
                 finally:
                     if above != self._fd:
                         os.close(above)
@@ -220,80 +252,11 @@ class DirectoryTree:
             return os.open(path, flags, dir_fd=base)
         if "/" not in path:
             try:  # nearly every path is one name and no link
-                return os.open(path, flags | _NOFOLLOW, dir_fd=base)
+                return os.open(path, flags | NOFOLLOW, dir_fd=base)
             except OSError as error:
-                if error.errno not in _MAY_BE_LINK:
+                if error.errno not in MAY_BE_LINK:
                     raise
-        return _open_beneath(base, path.split("/"), flags, links=self._links == "inside")
-
-
-def _open_beneath(base: int, parts: list[str], flags: int, *, links: bool) -> int:
-    """Open a path without ever leaving ``base``; the caller closes ``base`` and the result."""
-    todo = parts[::-1]
-    stack: list[int] = []
-    hops = 0
-    try:
-        while todo:
-            part = todo.pop()
-            above = stack[-1] if stack else base
-            if part in ("", "."):
-                continue
-            if part == "..":
-                if not stack:
-                    raise OSError(errno.EXDEV, "leaves its border")
-                os.close(stack.pop())
-                continue
-            try:
-                stack.append(os.open(part, (_FOLDER if todo else flags) | _NOFOLLOW, dir_fd=above))
-            except OSError as error:
-                if error.errno not in _MAY_BE_LINK:
-                    raise
-                target = _link_target(part, above)
-                if target is None:
-                    raise
-                hops += 1
-                if not links or hops > _HOPS:
-                    raise OSError(errno.ELOOP, "is a link") from None
-                if target.startswith("/"):
-                    raise OSError(errno.EXDEV, "leaves its border") from None
-                todo.extend(reversed(target.split("/")))
-        return stack.pop() if stack else os.dup(base)
-    finally:
-        for fd in stack:
-            os.close(fd)
-
-
-def _link_target(part: str, above: int) -> str | None:
-    with suppress(OSError):
-        return os.readlink(part, dir_fd=above)
-    return None
-
-
-def _translated(error: OSError, path: str) -> Exception:
-    """Return our error for one of the operating system's, without a host path."""
-    if error.errno == errno.EXDEV:
-        return ResourcePathError(f"{shown(path)} is a link that leaves the folder it belongs to.")
-    if error.errno == errno.ELOOP:
-        return ResourcePathError(f"{shown(path)} is, or passes through, a link that is not followed.")
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return ResourceNotFoundError(f"There is no file {shown(path)}.")
-    if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return ResourcePathError(f"{shown(path)} is not a name a file can have.")
-    if error.errno in (errno.ENXIO, errno.ENODEV):
-        return ResourceTypeError(f"{shown(path)} is not a regular file.")
-    return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
-
-
-def _failed(error: OSError, path: str) -> Exception:
-    """Return our error for a failure of an open descriptor: a broken disk, a share that went away."""
-    if isinstance(error, SkillError):
-        return error
-    return SourceError(f"{shown(path)} cannot be read: {error.strerror}.")
-
-
-def _settled(info: os.stat_result) -> bool:
-    """Whether a file has rested: written within the clock's tick, it may be written again without its time changing."""
-    return time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED
+        return open_beneath(base, path.split("/"), flags, links=self._links == "inside")
 
 
 def _version(info: os.stat_result) -> str:
@@ -305,17 +268,20 @@ def _identity(device: int, inode: int) -> int:
     return device << 64 | inode
 
 
-def _read(fd: int, offset: int, size: int) -> bytes:
-    """Read up to ``size`` bytes in blocks: a limit of a terabyte must not allocate one."""
-    blocks: list[bytes] = []
-    while size > 0:
-        block = os.pread(fd, min(size, _BLOCK), offset)
-        if not block:
-            break
-        blocks.append(block)
-        offset += len(block)
-        size -= len(block)
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+def _entry(entry: os.DirEntry[str], device: int, _: int) -> Entry:
+    return Entry(entry.name, _entry_kind(entry), _identity(device, entry.inode()))
+
+
+def _measured(entry: os.DirEntry[str], device: int, fd: int) -> Entry | None:
+    kind = _entry_kind(entry)
+    try:
+        info = entry.stat(follow_symlinks=False)
+        readable = kind == "link" or os.access(entry.name, os.R_OK, dir_fd=fd, effective_ids=_EFFECTIVE)
+    except FileNotFoundError:  # gone since its name was read
+        return None
+    identity, executable = _identity(device, info.st_ino), bool(info.st_mode & 0o111)
+    version = _version(info) if readable else ""  # opening it will say why not
+    return Entry(entry.name, kind, identity, info.st_size, executable, version, info.st_ctime)
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:

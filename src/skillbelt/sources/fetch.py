@@ -19,7 +19,7 @@ from skillbelt.limits import KIB
 from skillbelt.sources.deadline import Deadline, HttpLimits
 from skillbelt.sources.policy import Policy, RefusedUrlError, join_url, origin_of, parse_url, shown_url
 from skillbelt.sources.sink import Sink
-from skillbelt.sources.urls import Redactor
+from skillbelt.sources.urls import Redactor, Veiled
 
 if TYPE_CHECKING:
     import ssl
@@ -58,15 +58,6 @@ class UnreachableError(SourceError):
 
 class ResponseTooLargeError(SourceError):
     """The body, decoded, is larger than the bound of the call."""
-
-
-class _Veiled(str):
-    """The value of a header as a traceback with local variables shows it: not at all."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'…'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +122,7 @@ class Fetcher:
     ) -> None:
         self.limits = limits or HttpLimits()
         self._policy = Policy(private=allow_private, http=allow_http, hosts=hosts)
-        self._headers = {name: _Veiled(value) for name, value in (headers or {}).items()}
+        self._headers = {name: Veiled(value) for name, value in (headers or {}).items()}
         self._home = None if origin is None else origin_of(parse_url(origin))
         self._ssl = ssl_context
         self._transport = transport

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skillbelt.limits import KIB, Limits
-from skillbelt.parsing import ParsedSummary, Profile, fences, parse_frontmatter
-from skillbelt.sources.paths import join
-from skillbelt.sources.tree import Tree
+from skillbelt.parsing import ParsedSkill, ParsedSummary, Profile, fences, parse_frontmatter, parse_skill
+from skillbelt.sources.tree import Chunk, Tree
 
-__all__ = ["Head", "Record", "parse_arguments", "read_head"]
+__all__ = ["Head", "Reader", "Record", "read_head"]
 
 _FIRST_READ = 4 * KIB
 """Nearly every frontmatter fits: the 99th percentile of real ones has 36 lines."""
@@ -19,14 +18,8 @@ class Head(NamedTuple):
     """The first bytes of a SKILL.md, up to its closing fence, and the version of the file they are from."""
 
     data: bytes
-    version: str
-    halves: fences.Halves | None = None
-    settled: bool = True
-    total: int = 0
-
-    def parse(self, **arguments: Any) -> ParsedSummary:
-        """Parse level 1 with the arguments of :func:`skillbelt.parsing.parse_skill`."""
-        return parse_frontmatter(self.data, halves=self.halves, **arguments)
+    halves: fences.Halves
+    chunk: Chunk
 
 
 class Record(NamedTuple):
@@ -44,24 +37,45 @@ def read_head(tree: Tree, folder: str, file: str, limits: Limits) -> Head:
         chunk = tree.read(folder, file, size=size)
         data = chunk.data
         final = len(data) >= chunk.total or len(data) < size
-        if fences.is_utf16(data) and not final and size <= limits.skill_bytes:
-            size = limits.skill_bytes + 1
-            continue
         halves = fences.split(data, final=final)
         if halves.state == "found":
-            return Head(data[: halves.body], chunk.version, halves, chunk.settled, chunk.total)
-        if halves.state != "more" or final or size > limits.frontmatter_bytes:
-            return Head(data, chunk.version, settled=chunk.settled, total=chunk.total)
-        size = limits.frontmatter_bytes + 1
+            return Head(data[: halves.body], halves, chunk)
+        if not final and size <= limits.skill_bytes and fences.is_utf16(data):
+            size = limits.skill_bytes + 1
+        elif halves.state != "more" or final or size > limits.frontmatter_bytes:
+            return Head(data, halves, chunk)
+        else:
+            size = limits.frontmatter_bytes + 1
 
 
-def parse_arguments(tree: Tree, folder: str, file: str, profile: Profile, limits: Limits) -> dict[str, Any]:
-    """Return the arguments of :func:`skillbelt.parsing.parse_skill` for a file of a tree."""
-    return {
-        "profile": profile,
-        "directory": folder.rpartition("/")[2] if folder else tree.name,
-        "filename": file,
-        "limits": limits,
-        "path": tree.where(join(folder, file)),
-        "source": tree.label,
-    }
+class Reader(NamedTuple):
+    """How the files of a tree are parsed: everything that is the same for all of them."""
+
+    tree: Tree
+    profile: Profile
+    limits: Limits
+
+    def summary(self, folder: str, file: str, head: Head) -> ParsedSummary:
+        """Parse level 1."""
+        return parse_frontmatter(
+            head.data,
+            profile=self.profile,
+            directory=folder.rpartition("/")[2] if folder else self.tree.name,
+            filename=file,
+            limits=self.limits,
+            path=self.tree.where(f"{folder}/{file}" if folder else file),
+            source=self.tree.label,
+            halves=head.halves,
+        )
+
+    def skill(self, folder: str, file: str, data: bytes) -> ParsedSkill:
+        """Parse level 2."""
+        return parse_skill(
+            data,
+            profile=self.profile,
+            directory=folder.rpartition("/")[2] if folder else self.tree.name,
+            filename=file,
+            limits=self.limits,
+            path=self.tree.where(f"{folder}/{file}" if folder else file),
+            source=self.tree.label,
+        )

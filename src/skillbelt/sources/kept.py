@@ -6,67 +6,14 @@ a digest is kept under it, for it cannot change (SPEC-127).
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher
+from skillbelt.sources.lru import Kept
 
-__all__ = ["CachedFetcher", "Kept", "may_be_kept"]
-
-_V = TypeVar("_V")
-
-
-class Kept(Generic[_V]):
-    """Values by key, the least recently used dropped first; may be shared by threads.
-
-    Args:
-        bound: Most bytes kept in all.
-
-    Example:
-        >>> kept = Kept(10)
-        >>> kept.put("a", "first", 6), kept.put("b", "second", 6)
-        (None, None)
-        >>> kept.get("a"), kept.get("b")
-        (None, 'second')
-    """
-
-    def __init__(self, bound: int) -> None:
-        self._bound = bound
-        self._size = 0
-        self._values: OrderedDict[str, tuple[_V, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: str) -> _V | None:
-        """Return a value, ``None`` when it is not kept (any more)."""
-        with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key][0]
-
-    def put(self, key: str, value: _V, size: int) -> None:
-        """Keep a value of ``size`` bytes, unless it is larger than the bound."""
-        with self._lock:
-            self._drop(key)
-            if size > self._bound:
-                return
-            self._values[key] = (value, size)
-            self._size += size
-            while self._size > self._bound:
-                self._drop(next(iter(self._values)))
-
-    def drop(self, key: str) -> None:
-        """Forget a value."""
-        with self._lock:
-            self._drop(key)
-
-    def _drop(self, key: str) -> None:
-        if key in self._values:
-            self._size -= self._values.pop(key)[1]
+__all__ = ["CachedFetcher", "may_be_kept"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from skillbelt.errors import ResourceNotFoundError, ResourcePathError, ResourceTypeError, SourceError
 from skillbelt.limits import Limits
@@ -22,9 +22,13 @@ class MappingSource(TreeSource):
         profile: How strictly SKILL.md files are read.
         limits: Bounds of every read.
         label: What the source is called in summaries.
+        executable: The paths of files that have the executable bit.
+        any_names: Whether a name may be no UTF-8, written as ``os.fsdecode`` gives it; such a file is kept and
+            reported, and not listed, as on disk.
 
     Raises:
-        SourceError: A path is not a plain relative one, or a file is also used as a folder.
+        SourceError: A path is not a plain relative one, a file is also used as a folder, or ``executable`` names no
+            file.
 
     Example:
         >>> source = MappingSource({"mail/SKILL.md": "---\nname: mail\ndescription: Sorts mail.\n---\nBegin.\n"})
@@ -39,8 +43,11 @@ class MappingSource(TreeSource):
         profile: Profile = LENIENT,
         limits: Limits | None = None,
         label: str = "memory",
+        executable: Collection[str] = (),
+        any_names: bool = False,
     ) -> None:
-        super().__init__(MappingTree(files, label=label), profile=profile, limits=limits)
+        tree = MappingTree(files, label=label, executable=executable, any_names=any_names)
+        super().__init__(tree, profile=profile, limits=limits)
 
 
 class MappingTree:
@@ -49,19 +56,30 @@ class MappingTree:
     on_disk = False
     name = None
 
-    def __init__(self, files: Mapping[str, str | bytes], *, label: str = "memory") -> None:
+    def __init__(
+        self,
+        files: Mapping[str, str | bytes],
+        *,
+        label: str = "memory",
+        executable: Collection[str] = (),
+        any_names: bool = False,
+    ) -> None:
         if not isinstance(files, Mapping):
             raise SourceError(f"files must be a mapping of paths to content, not {type(files).__name__}.")
         self.label = label
+        self._split = _split_any if any_names else split_path
         self._files: dict[str, bytes] = {}
         self._folders: dict[str, dict[str, Entry]] = {"": {}}
         self._identities: dict[str, int] = {"": 1}
         for path, content in files.items():
             self._add(path, content)
+        self._executable = frozenset(executable)
+        for path in sorted(self._executable - self._files.keys()):
+            raise SourceError(f"executable names {shown(path)}, which is no file of the mapping.")
 
     def _add(self, path: str, content: str | bytes) -> None:
         try:
-            parts = split_path(path)
+            parts = self._split(path)
         except ResourcePathError as error:
             raise SourceError(f"The mapping has a key that is no path: {error}") from None
         folder = ""
@@ -107,4 +125,17 @@ class MappingTree:
         if whole not in self._files:
             raise ResourceNotFoundError(f"There is no file {shown(path)}.")
         data = self._files[whole]
-        return Chunk(data[offset : offset + size], len(data))
+        return Chunk(data[offset : offset + size], len(data), whole in self._executable)
+
+
+def _split_any(path: str) -> tuple[str, ...]:
+    """Return the parts of a key; a name that is no UTF-8, as ``os.fsdecode`` gives it, is judged by its bytes."""
+    try:
+        raw = path.encode("utf-8", "surrogateescape")
+        whole = raw.decode("utf-8", "surrogateescape") == path
+    except (AttributeError, UnicodeEncodeError):
+        return split_path(path)  # not text, or half a character: the gate says so
+    if not whole or raw.decode("utf-8", "replace") == path:
+        return split_path(path)
+    split_path(raw.decode("latin-1"))
+    return tuple(path.split("/"))

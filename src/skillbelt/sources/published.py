@@ -14,7 +14,8 @@ from skillbelt.limits import Limits
 from skillbelt.parsing import SKILL_FILE, Profile, Report, invalid_skill
 from skillbelt.sources.archive import ArchiveTree
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, RefusedUrlError, ResponseTooLargeError
-from skillbelt.sources.kept import CachedFetcher, Kept, may_be_kept
+from skillbelt.sources.kept import CachedFetcher, may_be_kept
+from skillbelt.sources.lru import Kept
 from skillbelt.sources.mapping import MappingTree
 from skillbelt.sources.paths import join, shown
 from skillbelt.sources.tree import Chunk, Tree

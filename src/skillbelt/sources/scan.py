@@ -6,6 +6,7 @@ come before links, everything in sorted order, so the answer does not depend on 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,11 +21,15 @@ from skillbelt.errors import (
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.parsing import SKILL_FILE, ParsedSummary, Profile, Report, name_key
-from skillbelt.sources.heads import Record, parse_arguments, read_head
+from skillbelt.sources.heads import Reader, Record, read_head
 from skillbelt.sources.paths import hidden_name, join, shown
+from skillbelt.sources.rest import CLOCK, Rest
 from skillbelt.sources.tree import Entry, Holdable, Statted, Tree
 
 __all__ = ["Found", "Listing", "scan"]
+
+_WAITS = 4
+"""How often one scan waits for files to come to rest: usually once is enough for all of them."""
 
 
 class Found(NamedTuple):
@@ -51,7 +56,9 @@ class Listing:
     records: Mapping[str, Record] = field(default_factory=dict)
 
 
-def scan(tree: Tree, profile: Profile, limits: Limits, known: Listing | None = None) -> Listing:
+def scan(
+    tree: Tree, profile: Profile, limits: Limits, known: Listing | None = None, rest: Rest | None = None
+) -> Listing:
     """Look through a whole tree.
 
     Args:
@@ -59,19 +66,21 @@ def scan(tree: Tree, profile: Profile, limits: Limits, known: Listing | None = N
         profile: How strictly SKILL.md files are read.
         limits: Bounds of every read.
         known: The scan before: of files that have the same version still, its answers are taken.
+        rest: Says for how long files must have rested; one that never does is listed as it was before, or as it is.
 
     Raises:
         SourceError: The root cannot be read; under STRICT also when any folder below cannot.
         LimitError: A limit of discovery was passed under STRICT.
     """
     records = known.records if known is not None else {}
+    rest = rest or Rest(0)
     if not isinstance(tree, Holdable):
-        return _Scan(tree, profile, limits, records).run()
+        return _Scan(tree, profile, limits, records, rest).run()
     try:
         with tree.hold() as held:
-            return _Scan(held, profile, limits, records).run()
+            return _Scan(held, profile, limits, records, rest).run()
     except ResourceNotFoundError:  # only the root itself: everything below is reported, not raised
-        return _Scan(tree, profile, limits, records).run()
+        return _Scan(tree, profile, limits, records, rest).run()
 
 
 @dataclass(slots=True)
@@ -80,6 +89,8 @@ class _Scan:
     profile: Profile
     limits: Limits
     known: Mapping[str, Record]
+    rest: Rest
+    waits: int = _WAITS
     stat: Callable[[str, str], str | None] | None = None
     records: dict[str, Record] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -232,16 +243,26 @@ class _Scan:
 
     def _record(self, folder: str, file: str) -> Record:
         """Return what a SKILL.md says: as known when it is unchanged, else read and parsed."""
-        path = join(folder, file)
+        path = f"{folder}/{file}" if folder else file
         record = self.known.get(path)
         if record is None or not record.settled or not self.stat or self.stat(folder, file) != record.version:
-            head = read_head(self.tree, folder, file, self.limits)
-            parsed = head.parse(**parse_arguments(self.tree, folder, file, self.profile, self.limits))
-            if head.total > self.limits.skill_bytes and parsed.summary is not None:
-                parsed = self._too_large(path, parsed)
-            record = Record(head.version, parsed, head.settled)
+            record = self._read(folder, file, path, record)
         self.records[path] = record
         return record
+
+    def _read(self, folder: str, file: str, path: str, known: Record | None) -> Record:
+        """Read and parse a SKILL.md that has come to rest; of one that does not, keep what is known."""
+        head = read_head(self.tree, folder, file, self.limits)
+        while (left := self.rest.left(head.chunk.written)) and self.waits:
+            self.waits -= 1
+            self.rest.wait(left)
+            head = read_head(self.tree, folder, file, self.limits)
+        if left and known is not None:
+            return known._replace(settled=False)
+        parsed = Reader(self.tree, self.profile, self.limits).summary(folder, file, head)
+        if head.chunk.total > self.limits.skill_bytes and parsed.summary is not None:
+            parsed = self._too_large(path, parsed)
+        return Record(head.chunk.version, parsed, time.time() - head.chunk.written > CLOCK)
 
     def _too_large(self, path: str, parsed: ParsedSummary) -> ParsedSummary:
         """Say of a skill that is listed, as S3-28 wants, that it cannot be loaded."""

@@ -1,7 +1,8 @@
 """Trees of bytes: the one thing a new place for skills has to be.
 
 A :class:`Tree` answers three questions: what is in a folder, what kind of thing is at a path, what bytes does a file
-hold. What those bytes mean is :mod:`skillbelt.sources.tree_source`.
+hold. What those bytes mean is :mod:`skillbelt.sources.tree_source`. The other protocols are what a tree may add when
+it can do better: keep a folder open, tell a change without a read, tell sizes with the names.
 """
 
 from __future__ import annotations
@@ -10,17 +11,31 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["Chunk", "Entry", "EntryKind", "Holdable", "Statted", "Tree"]
+__all__ = ["Chunk", "Entry", "EntryKind", "Holdable", "Measured", "Statted", "Tree", "Unsettled"]
 
 EntryKind = Literal["file", "directory", "link", "other"]
 
 
 class Entry(NamedTuple):
-    """One name in a folder; ``identity`` tells folders apart, whatever they are called."""
+    """One name in a folder.
+
+    Attributes:
+        name: The name.
+        kind: What it is; of a link, that it is one.
+        identity: Tells folders apart, whatever they are called.
+        size: Bytes of a file, where they were asked for.
+        executable: Whether a file has an executable bit, where that was asked for.
+        version: As in :class:`Chunk`, where it was asked for.
+        written: As in :class:`Chunk`, where it was asked for.
+    """
 
     name: str
     kind: EntryKind
     identity: int = 0
+    size: int = 0
+    executable: bool = False
+    version: str = ""
+    written: float = 0.0
 
 
 class Chunk(NamedTuple):
@@ -31,14 +46,14 @@ class Chunk(NamedTuple):
         total: Size of the whole file.
         executable: Whether it has an executable bit.
         version: Differs when the file was written anew; ``""`` where files never change.
-        settled: Whether ``version`` can be relied on: a file written this very moment may be written again unseen.
+        written: When it was last written, in seconds since the epoch; 0 where files are replaced as a whole.
     """
 
     data: bytes
     total: int
     executable: bool = False
     version: str = ""
-    settled: bool = True
+    written: float = 0.0
 
 
 class Tree(Protocol):
@@ -84,17 +99,35 @@ class Tree(Protocol):
 
 @runtime_checkable
 class Holdable(Protocol):
-    """A tree that can keep its root open for the length of a scan."""
+    """A tree that can keep a folder open for the length of a call."""
 
-    def hold(self) -> AbstractContextManager[Tree]:
-        """Give the same tree with its root open."""
+    def hold(self, folder: str = "") -> AbstractContextManager[Tree]:
+        """Give the tree below a folder, kept open: what is renamed or exchanged meanwhile is not seen."""
         ...
 
 
 @runtime_checkable
 class Statted(Protocol):
-    """A tree that can tell without reading whether a file changed."""
+    """A tree that can tell without reading whether something changed."""
 
     def version(self, folder: str, path: str) -> str | None:
-        """Return the version of a file, ``None`` when it takes a read to tell."""
+        """Return the version of a file or folder, ``None`` when it is a link, or not there."""
+        ...
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A tree that tells sizes, modes and versions together with the names."""
+
+    def measured(self, folder: str, path: str = "") -> Sequence[Entry]:
+        """Return what :meth:`Tree.entries` does, with every attribute of the entries."""
+        ...
+
+
+@runtime_checkable
+class Unsettled(Protocol):
+    """A tree in which files are written in place, so that one may be seen half written."""
+
+    def written(self, folder: str) -> float:
+        """Return when the names in a folder, or in the nearest folder above that exists, last changed (seconds)."""
         ...

@@ -7,8 +7,8 @@ for directories, archives, mappings and remote stores alike.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from skillbelt.errors import (
     InvalidSkillError,
@@ -18,35 +18,53 @@ from skillbelt.errors import (
     SkillNotFoundError,
     did_you_mean,
 )
-from skillbelt.limits import MIB, Limits, check_bytes
+from skillbelt.limits import KIB, MIB, Limits, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
-from skillbelt.parsing import LENIENT, Profile, Report, callable_name, invalid_skill, name_key, parse_skill
-from skillbelt.sources.base import Problems, Versions
+from skillbelt.parsing import LENIENT, Profile, Report, callable_name, invalid_skill, name_key
+from skillbelt.sources.base import Bundle, Problems, Versions
+from skillbelt.sources.bundles import Bundler
 from skillbelt.sources.files import list_files
-from skillbelt.sources.heads import parse_arguments, read_head
+from skillbelt.sources.heads import Reader, read_head
+from skillbelt.sources.lru import Kept
 from skillbelt.sources.paths import asked, join, kind_of, private, shown, split_path
+from skillbelt.sources.rest import Look, Rest
 from skillbelt.sources.scan import Found, Listing, scan
-from skillbelt.sources.tree import Tree
+from skillbelt.sources.tree import Chunk, Statted, Tree, Unsettled
 
 __all__ = ["TreeSource"]
 
+_T = TypeVar("_T")
+
+_KEPT = MIB
+_LARGEST = 256 * KIB
+"""Bytes of pages kept in all, and of the largest one, to answer with while somebody writes the file."""
+
 
 class TreeSource:
-    """Serves the skills of a :class:`Tree`: implements :class:`~skillbelt.sources.base.ResourceSource`.
+    """Serves the skills of a :class:`~skillbelt.sources.tree.Tree`: a :class:`~skillbelt.sources.base.ResourceSource`.
 
-    Every call reads afresh (S3-32). What the last scan found is kept only to know where a name lies and what is wrong
-    with the others; it is replaced as a whole, so threads may share a source.
+    Every call reads afresh (S3-32), or sees by the file system's own marks that nothing changed. What the last scan
+    found is kept only to know where a name lies and what is wrong with the others; it is replaced as a whole, so
+    threads may share a source.
 
     Args:
         tree: Where the bytes are.
         profile: How strictly SKILL.md files are read.
         limits: Bounds of every read.
+        settle: Seconds a file must have rested before it is served, where the tree knows when it was written.
     """
 
-    def __init__(self, tree: Tree, *, profile: Profile = LENIENT, limits: Limits | None = None) -> None:
+    def __init__(
+        self, tree: Tree, *, profile: Profile = LENIENT, limits: Limits | None = None, settle: float = 0.0
+    ) -> None:
         self.profile = profile
         self.limits = limits or Limits()
         self._tree = tree
+        self._reader = Reader(tree, profile, self.limits)
+        self._rest = Rest(settle)
+        self._bundler = Bundler(self._reader, self._rest)
+        self._pages: Kept[Chunk] = Kept(_KEPT)
+        self._stat = tree.version if isinstance(tree, Statted) else None
         self._listing: Listing | None = None
         self._notes: dict[str, tuple[Diagnostic, ...]] = {}
         self._lock = threading.Lock()
@@ -79,20 +97,38 @@ class TreeSource:
             InvalidSkillError: It exists and cannot be used; the message says why.
             ContentTooLargeError: It is larger than ``limits.skill_bytes``.
         """
-        key = _key(name, self.profile)
-        for found, _ in self._candidates(key, name):
-            try:
-                chunk = self._tree.read(found.folder, found.file, size=self.limits.skill_bytes + 1)
-            except ResourceNotFoundError:
-                continue
-            except ResourceError as error:
-                raise self._unreadable(name, found, error) from error
-            parsed = parse_skill(chunk.data, **self._arguments(found))
-            if parsed.skill is None:
-                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
-            if name_key(parsed.skill.name) == found.key:
-                return parsed.skill
-        raise self._missing(name)
+
+        def skill(found: Found, _: bool) -> Skill:
+            def look() -> Look[Skill]:
+                seen = self._page(found.folder, found.file, 0, self.limits.skill_bytes + 1)
+                if not isinstance(seen.answer, Chunk):
+                    return Look(seen.answer, seen.written)
+                parsed = self._reader.skill(found.folder, found.file, seen.answer.data)
+                return Look(parsed.skill or invalid_skill(f"Skill {asked(name)}", parsed.diagnostics), seen.written)
+
+            return self._rest.see(join(found.folder, found.file), look, lambda: self._bundler.last(found.folder))
+
+        return self._asked(name, skill, lambda skill: skill.name)
+
+    def bundle(self, name: str) -> Bundle:
+        """Return one skill with the list of its files, as of one moment.
+
+        Args:
+            name: As for :meth:`load`.
+
+        Raises:
+            SkillNotFoundError: There is none of that name.
+            InvalidSkillError: It cannot be used.
+            SourceError: As :meth:`resources`.
+            LimitError: As :meth:`resources`.
+        """
+
+        def bundle(found: Found, _: bool) -> Bundle:
+            made = self._bundler.bundle(found, asked(name))
+            self._note(found.folder, made.notes)
+            return made.bundle
+
+        return self._asked(name, bundle, lambda bundle: bundle.skill.name)
 
     # --- level 3 --------------------------------------------------------------------------------------------------
 
@@ -112,9 +148,8 @@ class TreeSource:
         """
         found = self._fresh(name)[0]
         report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
-        infos = list_files(self._tree, found.folder, found.file, self.limits, report)
-        with self._lock:
-            self._notes[found.folder] = tuple(report.found)
+        infos = list_files(self._tree, found.folder, found.file, self.limits, report).infos
+        self._note(found.folder, tuple(report.found))
         return infos
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
@@ -138,10 +173,15 @@ class TreeSource:
         size = min(check_bytes("max_bytes", max_bytes), self.limits.resource_bytes)
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             raise LimitError(f"offset must be a whole number from 0 up, not {offset!r}.")
-        found = self._fresh(name)[0]
+        folder = self._fresh(name)[0].folder
         if private(parts):
             raise ResourceNotFoundError(f"Skill {shown(name)} serves no hidden files; {shown(path)} is one.")
-        chunk = self._tree.read(found.folder, path, offset=offset, size=size)
+        key = f"{join(folder, path)}\n{offset}\n{size}"
+        chunk = self._rest.see(
+            join(folder, path), lambda: self._page(folder, path, offset, size), lambda: self._pages.get(key)
+        )
+        if self._rest.settle and chunk.written and len(chunk.data) <= _LARGEST:
+            self._pages.put(key, chunk, len(chunk.data))
         info = ResourceInfo(path=path, kind=kind_of(path), size=chunk.total, executable=chunk.executable)
         return Resource(
             info=info,
@@ -150,6 +190,18 @@ class TreeSource:
             total=chunk.total,
             truncated=offset + len(chunk.data) < chunk.total,
         )
+
+    def locate(self, name: str) -> tuple[Tree, str]:
+        """Return the tree and the folder in it that a usable skill lies in, for readers of whole skills.
+
+        Args:
+            name: As for :meth:`load`.
+
+        Raises:
+            SkillNotFoundError: There is no such skill.
+            InvalidSkillError: It cannot be used.
+        """
+        return self._tree, self._fresh(name)[0].folder
 
     # --- what is wrong --------------------------------------------------------------------------------------------
 
@@ -168,17 +220,23 @@ class TreeSource:
         """Return for each usable name a string that differs when its SKILL.md was written anew."""
         return {key: found.version for key, found in (self._listing or self._scan()).found.items()}
 
+    def _note(self, folder: str, notes: tuple[Diagnostic, ...]) -> None:
+        """Keep what the last listing of a skill's files found."""
+        if notes or folder in self._notes:
+            with self._lock:
+                self._notes[folder] = notes
+
     # --- finding --------------------------------------------------------------------------------------------------
 
     def _scan(self) -> Listing:
-        listing = scan(self._tree, self.profile, self.limits, self._listing)
+        listing = scan(self._tree, self.profile, self.limits, self._listing, self._rest)
         with self._lock:
             self._listing = listing
             folders = {found.folder for known in (listing.found, listing.shadowed) for found in known.values()}
             self._notes = {folder: note for folder, note in self._notes.items() if folder in folders}
         return listing
 
-    def _candidates(self, key: str, name: str) -> Iterator[tuple[Found, bool]]:
+    def _places(self, key: str, name: str) -> Iterator[tuple[Found, bool]]:
         """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it (``True``)."""
         listing = self._listing
         if listing is not None and key in listing.found:
@@ -191,24 +249,57 @@ class TreeSource:
         elif key in listing.broken:
             raise invalid_skill(f"Skill {asked(name)}", listing.broken[key])
 
-    def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
-        """Return where a usable skill lies and its level 1, both as of now."""
+    def _asked(self, name: str, read: Callable[[Found, bool], _T], named: Callable[[_T], str]) -> _T:
+        """Return what ``read`` gives for the place of a name, if what lies there still has it."""
         key = _key(name, self.profile)
-        for found, scanned in self._candidates(key, name):
-            if scanned:
-                return found, found.summary
+        for found, scanned in self._places(key, name):
             try:
-                head = read_head(self._tree, found.folder, found.file, self.limits)
+                answer = read(found, scanned)
             except ResourceNotFoundError:
                 continue
             except ResourceError as error:
                 raise self._unreadable(name, found, error) from error
-            parsed = head.parse(**self._arguments(found))
-            if parsed.summary is None:
-                raise invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
-            if name_key(parsed.summary.name) == found.key:
-                return found, parsed.summary
+            if name_key(named(answer)) == found.key:
+                return answer
         raise self._missing(name)
+
+    def _fresh(self, name: str) -> tuple[Found, SkillSummary]:
+        """Return where a usable skill lies and its level 1, both as of now."""
+
+        def summary(found: Found, scanned: bool) -> tuple[Found, SkillSummary]:
+            if scanned or self._unchanged(found):
+                return found, found.summary
+            path = join(found.folder, found.file)
+            return found, self._rest.see(path, lambda: self._head(found, name), lambda: found.summary)
+
+        return self._asked(name, summary, lambda fresh: fresh[1].name)
+
+    def _unchanged(self, found: Found) -> bool:
+        """Whether a SKILL.md is as the last scan read it, by one stat."""
+        listing = self._listing
+        record = listing and listing.records.get(join(found.folder, found.file))
+        if not record or not record.settled or self._stat is None:
+            return False
+        return self._stat(found.folder, found.file) == record.version
+
+    def _head(self, found: Found, name: str) -> Look[SkillSummary]:
+        try:
+            head = read_head(self._tree, found.folder, found.file, self.limits)
+        except ResourceNotFoundError as error:
+            return Look(error, self._written(found.folder))
+        parsed = self._reader.summary(found.folder, found.file, head)
+        answer = parsed.summary or invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
+        return Look(answer, head.chunk.written)
+
+    def _page(self, folder: str, path: str, offset: int, size: int) -> Look[Chunk]:
+        try:
+            chunk = self._tree.read(folder, path, offset=offset, size=size)
+        except ResourceNotFoundError as error:
+            return Look(error, self._written(join(folder, path.rpartition("/")[0])))
+        return Look(chunk, chunk.written)
+
+    def _written(self, folder: str) -> float:
+        return self._tree.written(folder) if isinstance(self._tree, Unsettled) else 0.0
 
     def _missing(self, name: str) -> SkillNotFoundError:
         listing = self._listing or self._scan()
@@ -219,9 +310,6 @@ class TreeSource:
         report = Report(self.profile, self._tree.where(join(found.folder, found.file)))
         report.add("skill-file-type", str(error), hint=f"Make {found.file} a regular file inside the skill.")
         return invalid_skill(f"Skill {asked(name)}", tuple(report.found))
-
-    def _arguments(self, found: Found) -> dict[str, Any]:
-        return parse_arguments(self._tree, found.folder, found.file, self.profile, self.limits)
 
 
 def _key(name: object, profile: Profile) -> str:

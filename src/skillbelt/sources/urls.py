@@ -1,11 +1,11 @@
-"""URLs and foreign errors as they may be shown: without users, passwords, queries and options' texts."""
+"""URLs, secrets and foreign errors as they may be shown: without users, passwords, queries and options' texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["Redactor", "public_url"]
+__all__ = ["Redactor", "Veiled", "public_url"]
 
 _DETAIL = 300
 _SHORT = 3
@@ -25,6 +25,20 @@ def public_url(url: str) -> str:
 
 def _without_user(text: str) -> str:
     return re.sub(r"//[^/\s]*@", "//", text)
+
+
+class Veiled(str):
+    """A secret that a traceback with its local variables, or any other ``repr``, does not show.
+
+    Example:
+        >>> {"Authorization": Veiled("Bearer hunter22")}
+        {'Authorization': '…'}
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'…'"
 
 
 class Redactor:

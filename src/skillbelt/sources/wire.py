@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedTransport"]
 
-_PIECE = 16 * 1024
+_PIECE = 1 << 30
 
 
 class CheckedTransport(httpx.BaseTransport):

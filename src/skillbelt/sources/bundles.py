@@ -1,0 +1,120 @@
+"""A skill and the list of its files as of one moment, read again only when something in its folder changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from skillbelt.errors import InvalidSkillError, ResourceError
+from skillbelt.limits import MIB
+from skillbelt.models import Diagnostic, Skill
+from skillbelt.parsing import Report, invalid_skill
+from skillbelt.sources.base import Bundle
+from skillbelt.sources.files import Files, list_files
+from skillbelt.sources.heads import Reader
+from skillbelt.sources.lru import Kept
+from skillbelt.sources.paths import join
+from skillbelt.sources.rest import CLOCK, Look, Rest
+from skillbelt.sources.scan import Found
+from skillbelt.sources.tree import Holdable, Statted, Tree, Unsettled
+
+__all__ = ["Bundler", "Made"]
+
+_KEPT = 8 * MIB
+
+
+class Made(NamedTuple):
+    """A bundle, what its listing found worth saying, and by which marks to see that it still stands."""
+
+    bundle: Bundle
+    notes: tuple[Diagnostic, ...]
+    marks: Mapping[str, str] | None
+
+
+class Bundler:
+    """Makes the bundles of one tree, and keeps the last ones.
+
+    Args:
+        reader: The tree and how its files are parsed.
+        rest: For how long they must have rested.
+    """
+
+    def __init__(self, reader: Reader, rest: Rest) -> None:
+        self._reader = reader
+        self._rest = rest
+        self._stat = reader.tree.version if isinstance(reader.tree, Statted) else None
+        self._kept: Kept[Made] = Kept(_KEPT)
+
+    def bundle(self, found: Found, what: str) -> Made:
+        """Return a skill with the list of its files.
+
+        Args:
+            found: Where it lies.
+            what: Its name for messages.
+
+        Raises:
+            ResourceError: There is no such skill any more, or its file cannot be read.
+            InvalidSkillError: It cannot be used.
+            SourceError: Its folder cannot be read.
+            LimitError: Under STRICT, it has more files than the limits allow.
+        """
+        kept = self._kept.get(found.folder)
+        if kept is not None and self._stands(found.folder, kept.marks):
+            return kept
+        return self._rest.see(
+            join(found.folder, found.file), lambda: self._look(found, what), lambda: self._kept.get(found.folder)
+        )
+
+    def last(self, folder: str) -> Skill | None:
+        """Return a skill as it was made last, if it is kept."""
+        kept = self._kept.get(folder)
+        return kept and kept.bundle.skill
+
+    def _stands(self, folder: str, marks: Mapping[str, str] | None) -> bool:
+        """Whether nothing was changed, by one stat for each file and folder of the skill."""
+        stat = self._stat
+        if marks is None or stat is None:
+            return False
+        return all(stat(folder, path) == version for path, version in marks.items())
+
+    def _look(self, found: Found, what: str) -> Look[Made]:
+        tree = self._reader.tree
+        try:
+            if not isinstance(tree, Holdable):
+                return self._made(tree, found.folder, found, what)
+            with tree.hold(found.folder) as held:
+                return self._made(held, "", found, what)
+        except ResourceError as error:
+            return Look(error, tree.written(found.folder) if isinstance(tree, Unsettled) else 0.0)
+
+    def _made(self, tree: Tree, folder: str, found: Found, what: str) -> Look[Made]:
+        reader = self._reader
+        own = tree.version(folder, "") if isinstance(tree, Statted) else None
+        chunk = tree.read(folder, found.file, size=reader.limits.skill_bytes + 1)
+        parsed = reader.skill(found.folder, found.file, chunk.data)
+        if parsed.skill is None:
+            error: InvalidSkillError = invalid_skill(f"Skill {what}", parsed.diagnostics)
+            return Look(error, chunk.written)
+        report = Report(reader.profile, parsed.skill.location)
+        files = list_files(tree, folder, found.file, reader.limits, report)
+        written = max(chunk.written, files.written)
+        marks = None
+        if isinstance(tree, Statted) and own is not None and files.marks is not None:
+            marks = {"": own, **files.marks, found.file: chunk.version}
+            if any(tree.version(folder, path) != version for path, version in marks.items()):
+                marks, written = None, time.time()  # changed while it was read
+        if isinstance(tree, Unsettled):
+            written = max(written, tree.written(folder))
+        bundle = Bundle(parsed.skill, files.infos, _generation(parsed.skill, files, marks))
+        made = Made(bundle, tuple(report.found), marks if time.time() - written > CLOCK else None)
+        if not self._rest.left(written):
+            self._kept.put(found.folder, made, 2 * len(chunk.data) + 1024 + 256 * len(files.infos))
+        return Look(made, written)
+
+
+def _generation(skill: Skill, files: Files, marks: Mapping[str, str] | None) -> str:
+    told = sorted(marks.items()) if marks is not None else [(info.path, info.size) for info in files.infos]
+    return hashlib.sha256(json.dumps([skill.digest, told]).encode()).hexdigest()[:32]
