@@ -9,6 +9,8 @@ Importing this package imports neither framework.
 
 from skillbelt.compose import filtered, merge, namespaced
 from skillbelt.errors import (
+    AgentConfigError,
+    AgentLimitError,
     CollisionError,
     ContentTooLargeError,
     InvalidSkillError,
@@ -34,6 +36,7 @@ from skillbelt.models import (
     ReloadDiff,
     Resource,
     ResourceInfo,
+    ScriptResult,
     Skill,
     SkillSummary,
 )
@@ -67,6 +70,8 @@ __all__ = [
     "NAMESPACED",
     "STRICT",
     "Activation",
+    "AgentConfigError",
+    "AgentLimitError",
     "Catalog",
     "CollisionError",
     "ContentTooLargeError",
@@ -92,6 +97,7 @@ __all__ = [
     "ResourcePathError",
     "ResourceSource",
     "ResourceTypeError",
+    "ScriptResult",
     "Searcher",
     "Skill",
     "SkillError",

@@ -15,11 +15,11 @@ from skillbelt.errors import CollisionError, InvalidSkillError, SkillNotFoundErr
 from skillbelt.limits import MIB, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
-from skillbelt.sources.base import Problems, ResourceSource, Versions
+from skillbelt.sources.base import Bundle, Problems, ResourceSource, Versions
 from skillbelt.sources.paths import asked, shown, split_path
-from skillbelt.sources.sound import problems_of, sound, versions_of
+from skillbelt.sources.sound import bundle_of, problems_of, sound, versions_of
 
-__all__ = ["filtered", "merge", "namespaced"]
+__all__ = ["filtered", "holder", "merge", "namespaced"]
 
 _T = TypeVar("_T")
 
@@ -78,6 +78,30 @@ def filtered(source: ResourceSource, keep: Callable[[SkillSummary], bool]) -> Re
     return _Filtered(sound(source, "filtered()"), keep)
 
 
+def holder(source: ResourceSource, name: str) -> SkillSource:
+    """Return the source that holds a skill, without the wrappers around it: the one to ask where it comes from.
+
+    Args:
+        source: Any source.
+        name: A skill of it.
+
+    Raises:
+        SkillNotFoundError: None holds it.
+    """
+    if isinstance(source, _Merged):
+        return source._ask(name, holder)
+    if isinstance(source, _Namespaced):
+        return holder(source.source, source._inner(name))
+    inner = getattr(source, "source", None)
+    if isinstance(inner, SkillSource) and not hasattr(source, "trust"):
+        if isinstance(inner, ResourceSource):
+            return holder(inner, name)
+        source.lookup(name)
+        return inner  # levels 1 and 2 only: it has no files, but somebody it comes from
+    source.lookup(name)
+    return source
+
+
 @dataclass(frozen=True)
 class _Wrapper:
     """What is passed on as it is; a behaviour answers by name in its own way."""
@@ -112,6 +136,12 @@ class _Filtered(_Wrapper):
         if not self.keep(skill.summary()):
             raise self._missing(name)
         return skill
+
+    def bundle(self, name: str) -> Bundle:
+        bundle = self._asked(lambda own: bundle_of(self.source, own), name)
+        if not self.keep(bundle.skill.summary()):
+            raise self._missing(name)
+        return bundle
 
     def _asked(self, method: Callable[[str], _T], name: str) -> _T:
         try:
@@ -169,6 +199,10 @@ class _Namespaced(_Wrapper):
 
     def load(self, name: str) -> Skill:
         return self._asked(name, self.source.load).model_copy(update={"namespace": self.namespace})
+
+    def bundle(self, name: str) -> Bundle:
+        bundle = self._asked(name, lambda own: bundle_of(self.source, own))
+        return bundle._replace(skill=bundle.skill.model_copy(update={"namespace": self.namespace}))
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         return self._asked(name, self.source.resources)
@@ -258,6 +292,10 @@ class _Merged:
     def load(self, name: str) -> Skill:
         """Return the winner's skill."""
         return self._ask(name, lambda source, own: source.load(own))
+
+    def bundle(self, name: str) -> Bundle:
+        """Return the winner's skill and files."""
+        return self._ask(name, bundle_of)
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         """Return the files of the winner."""

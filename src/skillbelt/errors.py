@@ -10,12 +10,15 @@
     ├── ResourceError
     │   ├── ResourceNotFoundError (FileNotFoundError)   the skill has no such file
     │   ├── ResourcePathError (ValueError)              the path may not be used at all
+    │   ├── ResourceChangedError                        the skill changed since it was loaded
     │   └── ResourceTypeError                           a directory, FIFO, device; binary where text is asked
     ├── ToolArgumentError (ValueError)              a model called a tool with arguments it does not take
     ├── LimitError (ValueError)                     a bound is not usable, or was passed in STRICT
     ├── SourceError (OSError)                       the place where skills live cannot be read
     ├── CollisionError                              two sources hold one name and that was forbidden
     ├── MissingExtraError (ImportError)             an optional package is not installed
+    ├── AgentConfigError (ValueError)               an agents.yaml cannot be used; see .problems
+    ├── AgentLimitError                             the run of an agent reached one of its limits
     ├── ScriptError                                 a script of a skill could not be run to its end
     │   ├── ScriptNotAllowedError (PermissionError)     the policy, or a person, said no
     │   └── ScriptTimeoutError (TimeoutError)           it took longer than it may
@@ -42,10 +45,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from skillbelt.agents.problems import ConfigProblem
     from skillbelt.models import Diagnostic
 
 __all__ = [
     "AccessDeniedError",
+    "AgentConfigError",
+    "AgentLimitError",
     "AuthenticationRequiredError",
     "CollisionError",
     "ContentTooLargeError",
@@ -60,6 +66,7 @@ __all__ = [
     "PackageValidationError",
     "RegistryError",
     "RegistryNetworkError",
+    "ResourceChangedError",
     "ResourceError",
     "ResourceNotFoundError",
     "ResourcePathError",
@@ -128,6 +135,10 @@ class ResourcePathError(ResourceError, ValueError):
     """The path may not be used: absolute, ``..``, a backslash, leaves the skill (S3-34, S3-38, S3-39)."""
 
 
+class ResourceChangedError(ResourceError):
+    """The skill was loaded, then changed: its files are no longer those its instructions speak of (ADR 0020)."""
+
+
 class ResourceTypeError(ResourceError):
     """Not a regular file, or binary where text was asked for (S3-36, S3-37)."""
 
@@ -160,6 +171,34 @@ class MissingExtraError(SkillError, ImportError):
     def __init__(self, what: str, *, extra: str | None = None, package: str | None = None) -> None:
         target = f'"skillbelt[{extra}]"' if extra else str(package)
         super().__init__(f"{what} needs a package that is not installed. Install it with: pip install {target}")
+
+
+class AgentConfigError(SkillError, ValueError):
+    """A file of agents cannot be used, or what it names is not there when an agent is built.
+
+    Args:
+        message: One sentence, or one line for each problem.
+        problems: Everything that is wrong, each with its line.
+    """
+
+    def __init__(self, message: str, problems: Sequence[ConfigProblem] = ()) -> None:
+        super().__init__(message)
+        self.problems: tuple[ConfigProblem, ...] = tuple(problems)
+
+
+class AgentLimitError(SkillError):
+    """The run of an agent was ended because it reached one of its limits.
+
+    Args:
+        message: One sentence that names the limit and how to raise it.
+        limit: Name of the limit, e.g. ``"model_calls"``.
+        allowed: Its value.
+    """
+
+    def __init__(self, message: str, *, limit: str, allowed: float) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.allowed = allowed
 
 
 class ScriptError(SkillError):

@@ -14,15 +14,39 @@ from skillbelt.models import Diagnostic, ReloadDiff
 __all__ = [
     "Event",
     "EventHandler",
+    "PackageLoaded",
     "ResourceRead",
+    "ScriptOutput",
+    "ScriptRan",
     "SkillActivated",
     "SkillFailed",
+    "SkillRestored",
     "SkillShadowed",
     "SkillSkipped",
+    "SkillUnloaded",
     "SkillsListed",
     "SkillsReloaded",
     "SkillsSearched",
+    "ToolRefused",
+    "ToolsUnbound",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageLoaded:
+    """A reference was resolved and its package loaded (S2-09).
+
+    Attributes:
+        reference: As it was typed.
+        name: The skill.
+        id: Of the package.
+        version: The version it led to; ``None`` for an id and a folder.
+    """
+
+    reference: str
+    name: str
+    id: str
+    version: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +123,46 @@ class ResourceRead:
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptOutput:
+    """A running script printed a line.
+
+    Attributes:
+        name: The skill.
+        path: The script.
+        stream: ``"stdout"`` or ``"stderr"``.
+        line: The line without its end, secrets left out; untrusted text.
+    """
+
+    name: str
+    path: str
+    stream: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRan:
+    """A script ended.
+
+    Attributes:
+        name: The skill.
+        path: The script.
+        digest: sha256 over all files of the skill.
+        runner: What ran it.
+        exit_code: As :class:`~skillbelt.models.ScriptResult` has it.
+        reason: Why it ended.
+        duration: Seconds it took.
+    """
+
+    name: str
+    path: str
+    digest: str
+    runner: str
+    exit_code: int
+    reason: str
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
 class SkillsSearched:
     """The catalog was searched.
 
@@ -139,14 +203,79 @@ class SkillsReloaded:
     diff: ReloadDiff
 
 
+@dataclass(frozen=True, slots=True)
+class SkillRestored:
+    """A skill in use was put back into a conversation that had lost its text.
+
+    Attributes:
+        name: The skill.
+        digest: sha256 of its SKILL.md as it is now.
+        tokens: Size of the text that was put back, estimated.
+        changed: Whether it is another text than the one that was lost.
+    """
+
+    name: str
+    digest: str
+    tokens: int
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SkillUnloaded:
+    """A skill was put out of use.
+
+    Attributes:
+        name: The skill.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRefused:
+    """A tool call was not run, or would not have been if the fence were enforced.
+
+    Attributes:
+        tool: The tool.
+        skills: The skills in use that do not allow it, or that would have to be in use.
+        reason: What the model was told, or would have been.
+        enforced: ``False`` when the fence only advises: the tool ran.
+    """
+
+    tool: str
+    skills: tuple[str, ...]
+    reason: str
+    enforced: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsUnbound:
+    """A skill names tools that the agent does not have.
+
+    Attributes:
+        name: The skill.
+        tools: Those tools, as its author calls them.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+
+
 Event = (
-    SkillsListed
+    PackageLoaded
+    | SkillsListed
     | SkillSkipped
     | SkillShadowed
     | SkillActivated
     | ResourceRead
+    | ScriptOutput
+    | ScriptRan
     | SkillsSearched
     | SkillFailed
     | SkillsReloaded
+    | SkillRestored
+    | SkillUnloaded
+    | ToolRefused
+    | ToolsUnbound
 )
 EventHandler = Callable[[Event], None]

@@ -67,7 +67,7 @@ class SkillFunctionTool(FunctionTool):
         names = [*self.spec.args.model_fields, *(f"positional argument {i + 1}" for i in range(len(args)))]
         arguments = {**self.partial_params, **dict(zip(names, args, strict=False)), **kwargs}
         try:
-            text, artifact = self.spec.call(**arguments)
+            text, artifact, _ = self.spec.call(**arguments)
         except core.TOLD as error:
             return self._output(arguments, core.failure_text(error), None, is_error=True)
         return self._output(arguments, text, artifact, is_error=False)

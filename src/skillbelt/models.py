@@ -25,6 +25,8 @@ __all__ = [
     "Resource",
     "ResourceInfo",
     "ResourceKind",
+    "ScriptEnd",
+    "ScriptResult",
     "Severity",
     "Skill",
     "SkillSummary",
@@ -33,6 +35,7 @@ __all__ = [
 
 Severity = Literal["error", "warning", "info"]
 ResourceKind = Literal["script", "reference", "asset", "other"]
+ScriptEnd = Literal["exit", "timeout", "cancelled", "output", "disk", "memory", "processes"]
 
 
 class _Value(BaseModel):
@@ -233,12 +236,14 @@ class Activation(_Value):
         text: What the model is given: the body in its wrapper, the folder, the files.
         resources: The bundled files.
         truncated: Whether the text was cut; then it says so and how to read on.
+        generation: What the skill's folder was then: give it to ``router.read`` to read files of the same moment.
     """
 
     skill: Skill
     text: str
     resources: tuple[ResourceInfo, ...] = ()
     truncated: bool = False
+    generation: str = ""
 
 
 class Catalog(_Value):
@@ -290,6 +295,37 @@ class ReloadDiff(_Value):
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
+
+
+class ScriptResult(_Value):
+    """What a run of a script came to.
+
+    Attributes:
+        exit_code: As :mod:`subprocess` has it: negative is the signal that ended it.
+        stdout: What it printed, both ends kept when it was too long, secrets left out.
+        stderr: The same of its second stream.
+        timed_out: Whether it was ended for taking too long.
+        truncated: Whether output is missing; the text then says how much.
+        duration: Seconds from the request to the answer.
+        files: The files it left in its working folder.
+        reason: Why it ended: ``"exit"`` by itself, else which limit it passed, or ``"cancelled"``.
+        contents: Bytes of those files, by path, as far as the runner's bound goes.
+    """
+
+    exit_code: int
+    stdout: str = ""
+    stderr: str = ""
+    timed_out: bool = False
+    truncated: bool = False
+    duration: float = 0.0
+    files: tuple[ResourceInfo, ...] = ()
+    reason: ScriptEnd = "exit"
+    contents: Mapping[str, bytes] = Field(default_factory=dict, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.reason == "exit" and self.exit_code == 0
 
 
 _TRUE = frozenset({"true", "yes", "on", "1"})

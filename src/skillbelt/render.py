@@ -14,6 +14,7 @@ from pathlib import PurePath
 from skillbelt.errors import LimitError
 from skillbelt.limits import KIB, check_bytes
 from skillbelt.models import Catalog, Resource, ResourceInfo, Skill, SkillSummary
+from skillbelt.notes import Notes
 from skillbelt.text import attribute, estimate_tokens, inline, shorten
 
 __all__ = ["Renderer", "TokenBudget"]
@@ -23,9 +24,11 @@ _RESERVED = re.compile(
     "[<\uff1c](?=[\\s/\xad\u200b-\u200f\u2060-\u2064\ufeff]*+(?:skill_content|skill_resources?|available_skills)\\b)",
     re.IGNORECASE,
 )
+_TAGS = ("skill_content", "skill_resource", "available_skills")
 _PLACEHOLDER = re.compile(r"\$\{CLAUDE_SKILL_DIR\}|\$\{SKILL_DIR\}|\{baseDir\}|\$ARGUMENTS\b")
 _WIDTHS = (1024, 700, 500, 350, 250, 180, 120, 80, 50, 0)
 _LISTED_FILES = 100
+_LISTED_TOOLS = 40
 _MISSING = "{} more skills are not listed; search_skills finds them."
 _MARKER_ROOM = 400
 _PAGE = 64 * KIB
@@ -52,8 +55,8 @@ class TokenBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Renderer:
-    """Turns skills into text for a model.
+class Renderer(Notes):
+    """Turns skills into text for a model; the sentences about skills in use are :class:`~skillbelt.notes.Notes`.
 
     Args:
         max_output: Most bytes (UTF-8) of one skill's content or one page of a file (S3-64).
@@ -213,19 +216,17 @@ class Renderer:
             )
         folder = str(PurePath(skill.location).parent) if on_disk and skill.location else None
         head = f'<skill_content name="{attribute(skill.name)}">\n'
-        tail = f"\n\n{self.folder(folder)}\n{self.files(resources)}</skill_content>"
+        tail = f"\n\n{self.folder(folder)}\n{self.allowed(skill)}{self.files(resources)}</skill_content>"
         whole = _substitute(skill.instructions, folder, arguments)
+        body = _neutral(whole)
         room = self.max_output - len((head + tail).encode())
-        if len(_neutral(whole).encode("utf-8", "replace")) <= room:
-            return f"{head}{_neutral(whole)}{tail}", False
+        if len(body.encode("utf-8", "replace")) <= room:
+            return f"{head}{body}{tail}", False
         grown = max(0, len(whole.encode("utf-8", "replace")) - len(skill.instructions.encode("utf-8", "replace")))
         part = skill.instructions[: _fit(skill.instructions, max(0, room - grown - _MARKER_ROOM))]
-        after = skill.body_offset + len(part.encode("utf-8", "replace"))
-        marker = self.cut(
-            len(part.encode("utf-8", "replace")),
-            len(skill.instructions.encode("utf-8", "replace")),
-            read_on=f"Read on: read_skill_resource with path SKILL.md and offset={after}.",
-        )
+        shown, total = (len(text.encode("utf-8", "replace")) for text in (part, skill.instructions))
+        after = skill.body_offset + shown
+        marker = self.cut(shown, total, read_on=f"Read on: read_skill_resource with path SKILL.md and offset={after}.")
         return f"{head}{_neutral(_fill(part.lstrip(), folder, arguments)[0])}\n\n{marker}{tail}", True
 
     def folder(self, folder: str | None) -> str:
@@ -237,6 +238,15 @@ class Renderer:
         if folder is None:
             return "The skill is not on disk: read its files with read_skill_resource; paths are relative to it."
         return f"Skill directory: {inline(folder)}\nRelative paths in this skill are relative to it."
+
+    def allowed(self, skill: Skill) -> str:
+        """Return the line that says which tools a skill was written for, ``""`` when it does not say.
+
+        Args:
+            skill: The skill.
+        """
+        tools = ", ".join(inline(shorten(tool, _PATH)) for tool in skill.frontmatter.allowed_tools[:_LISTED_TOOLS])
+        return f"Tools it was written for: {tools}\n" if tools else ""
 
     def files(self, resources: Sequence[ResourceInfo]) -> str:
         """Return the listing of bundled files, ``""`` when there are none.
@@ -295,6 +305,12 @@ class Renderer:
 
 def _neutral(text: str) -> str:
     """Make our own tags in a body harmless; everything else stays as it is."""
+    if "<" not in text and "\uff1c" not in text:
+        return text
+    if text.isascii():
+        lowered = text.lower()
+        if not any(word in lowered for word in _TAGS):
+            return text  # the long search is for the few bodies that name our tags at all
     return _RESERVED.sub("&lt;", text)
 
 
@@ -317,7 +333,9 @@ def _fill(body: str, folder: str | None, arguments: str | None) -> tuple[str, bo
         filled = values.get(match[0], folder)
         return match[0] if filled is None else filled
 
-    return _PLACEHOLDER.sub(value, body.replace("\r\n", "\n").replace("\r", "\n")), used
+    if "\r" in body:
+        body = body.replace("\r\n", "\n").replace("\r", "\n")
+    return (_PLACEHOLDER.sub(value, body) if "$" in body or "{baseDir}" in body else body), used
 
 
 def _fit(text: str, size: int) -> int:

@@ -2,26 +2,26 @@
 
 A router is stateless towards conversations and may be shared by threads: it keeps one snapshot of level 1, replaced
 as a whole by :meth:`SkillRouter.reload`, so that the catalog's bytes stay the same over turns (the provider's prompt
-cache holds) while instructions and files are read afresh at every call. It executes nothing.
+cache holds) while instructions and files are read afresh at every call. It executes nothing unless it was given a runner.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillbelt.compose import merge
+from skillbelt.desk import Desk
 from skillbelt.errors import (
     InvalidSkillError,
     ResourceError,
-    ResourceNotFoundError,
-    ResourcePathError,
+    ScriptError,
     SkillError,
     SkillNotFoundError,
-    did_you_mean,
 )
 from skillbelt.events import (
     Event,
@@ -41,6 +41,7 @@ from skillbelt.models import (
     ReloadDiff,
     Resource,
     ResourceInfo,
+    ScriptResult,
     SkillSummary,
 )
 from skillbelt.parsing import LENIENT, Profile, name_key
@@ -48,9 +49,15 @@ from skillbelt.render import Renderer, TokenBudget
 from skillbelt.search import LexicalSearcher, Searcher
 from skillbelt.shelf import Names, Reach, Shelf, Snapshot, View, difference, narrowed
 from skillbelt.sources import DirectorySource, ResourceSource
-from skillbelt.sources.paths import portable
 from skillbelt.sources.sound import sound
 from skillbelt.text import fill_slot
+
+if TYPE_CHECKING:
+    from skillbelt.packages.cache import RegistryCache
+    from skillbelt.packages.registries import Registry
+    from skillbelt.running import Scripts
+    from skillbelt.scripts import Cancel, ScriptPolicy, ScriptRunner, Secrets, Workspace
+    from skillbelt.scripts.preflight import Preflight
 
 __all__ = ["SkillRouter"]
 
@@ -64,6 +71,9 @@ class SkillRouter:
         searcher: Ranks skills for a query; by default lexical, without dependencies.
         pinned: Names that stay in a catalog cut by its budget.
         renderer: Wording and bounds of what the model is given.
+        runner: Runs the scripts of these skills; ``None`` leaves them text.
+        policy: Which scripts may run; ``None``, with a runner, lets all of them.
+        secrets: Variables that skills are granted for their scripts.
         on_event: Called with each :data:`~skillbelt.events.Event`.
 
     Example:
@@ -84,9 +94,12 @@ class SkillRouter:
         searcher: Searcher | None = None,
         pinned: Sequence[str] = (),
         renderer: Renderer | None = None,
+        runner: ScriptRunner | None = None,
+        policy: ScriptPolicy | None = None,
+        secrets: Secrets | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
-        self._reach = Reach(Shelf(sound(source, "SkillRouter")), on_event)
+        self._desk = Desk(Reach(Shelf(sound(source, "SkillRouter")), on_event))
         self._budget = budget
         self._searcher = searcher or LexicalSearcher()
         self._pinned = tuple(pinned)
@@ -94,6 +107,11 @@ class SkillRouter:
         self._renderer.check(budget)
         self._on_event = on_event
         self._cached: tuple[Snapshot, Catalog] | None = None
+        self._scripts: Scripts | None = None
+        if runner is not None:
+            from skillbelt.running import scripts_with  # only a host that runs scripts needs it
+
+            self._scripts = scripts_with(runner, policy, secrets)
 
     @classmethod
     def from_directory(
@@ -123,6 +141,37 @@ class SkillRouter:
             errors = tuple(d for d in router.diagnostics() if d.severity == "error")
             if errors:
                 raise InvalidSkillError("These skills are not valid:\n" + "\n".join(map(str, errors)), errors)
+        return router
+
+    @classmethod
+    def from_references(
+        cls,
+        *references: str,
+        registry: Registry = None,
+        cache: RegistryCache | None = None,
+        base: str | os.PathLike[str] = ".",
+        **options: Any,
+    ) -> SkillRouter:
+        """Make a router over packages; every reference is resolved and fetched now (S2-39).
+
+        Args:
+            *references: Such as ``"hub.example.com:acme/pdf@v1.x"``; of two skills with one name the first wins.
+            registry: Where to look: a client or URL for the default registry, several by host, or
+                :class:`~skillbelt.packages.Registries`.
+            cache: What was fetched before.
+            base: Folder that ``local:`` paths are relative to.
+            **options: As for the constructor.
+
+        Raises:
+            RegistryError: A reference failed; all that did are in ``details["failures"]``.
+            MissingExtraError: A package that registries need is not installed.
+        """
+        from skillbelt.packages.registry_source import RegistrySource  # and with it hashing, caching, HTTP
+
+        source = RegistrySource(references, registry=registry, cache=cache, base=base)
+        router = cls(source, **options)
+        for loaded in source.packages:
+            router._emit(loaded.event())
         return router
 
     # --- level 1 --------------------------------------------------------------------------------------------------
@@ -193,16 +242,10 @@ class SkillRouter:
             InvalidSkillError: It cannot be used; the message says why.
         """
         with self._failures(name):
-            skill = self._reach.load(name)
-            resources = tuple(self._reach.source.resources(skill.name))
-            text, truncated = self._renderer.content(
-                skill,
-                resources,
-                arguments=arguments,
-                on_disk=os.path.isabs(skill.location or ""),  # noqa: PTH117
-            )
-        self._emit(SkillActivated(skill.name, skill.digest, len(text), truncated))
-        return Activation(skill=skill, text=text, resources=resources, truncated=truncated)
+            activation = self._desk.activation(name, arguments, self._renderer)
+        skill = activation.skill
+        self._emit(SkillActivated(skill.name, skill.digest, len(activation.text), activation.truncated))
+        return activation
 
     # --- level 3 --------------------------------------------------------------------------------------------------
 
@@ -215,7 +258,9 @@ class SkillRouter:
         with self._failures(name):
             return tuple(self._reach.source.resources(self._reach.resolve(name)))
 
-    def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
+    def read(
+        self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB, generation: str | None = None
+    ) -> Resource:
         r"""Return bytes of a bundled file.
 
         Args:
@@ -223,20 +268,17 @@ class SkillRouter:
             path: Relative to its folder; ``./a.md`` and ``references\a.md`` are understood.
             offset: First byte.
             max_bytes: Most bytes to return.
+            generation: ``Activation.generation``, to have the file as it was when the skill was activated.
 
         Raises:
+            ResourceChangedError: The skill is of another generation now.
             ResourcePathError: The path may not be used.
             ResourceNotFoundError: There is no such file; the message says which there are.
             ResourceTypeError: It is not a regular file.
             SkillNotFoundError: There is no such skill.
         """
         with self._failures(name, path):
-            own = self._reach.resolve(name)
-            try:
-                resource = self._reach.source.read(own, portable(path), offset=offset, max_bytes=max_bytes)
-            except (ResourceNotFoundError, ResourcePathError) as error:
-                paths = [info.path for info in self._reach.source.resources(own)]
-                raise type(error)(f"{error} {did_you_mean(str(path), paths, what='files')}") from error
+            own, resource = self._desk.resource(name, path, offset, max_bytes, generation)
         self._emit(ResourceRead(own, resource.info.path, offset, len(resource.data), resource.total))
         return resource
 
@@ -254,6 +296,55 @@ class SkillRouter:
         resource = self.read(name, path, offset=offset, max_bytes=self._renderer.page_bytes)
         with self._failures(name, path):
             return resource, self._renderer.resource(self._reach.resolve(name), resource)
+
+    def run(
+        self,
+        name: str,
+        path: str,
+        args: Sequence[str] = (),
+        *,
+        stdin: str | bytes | None = None,
+        cancel: Cancel | None = None,
+        files: Mapping[str, bytes] | None = None,
+        workspace: Workspace | None = None,
+    ) -> ScriptResult:
+        """Run a script of a skill with the runner this router was given (S2-46, S2-47).
+
+        Args:
+            name: The skill; it is read afresh and must be usable.
+            path: The script, relative to the skill's folder.
+            args: Its arguments, exactly as it gets them; no shell reads them.
+            stdin: Its standard input; empty when there is none.
+            cancel: Such as a :class:`threading.Event`; once it is set the run ends.
+            files: Files to put into its working folder first, by path.
+            workspace: A working folder that outlives the run; without it, each run has a fresh one.
+
+        Raises:
+            ScriptNotAllowedError: There is no runner, or the policy or a person says no.
+            ScriptError: It could not be started.
+            ResourceError: The skill has no such script, or the path may not be used.
+            SkillNotFoundError: There is no such skill.
+        """
+        from skillbelt.running import RunOptions, run
+
+        with self._failures(name, path):
+            return run(self._scripts, self._reach, name, path, args, RunOptions(stdin, cancel, files or {}, workspace))
+
+    def preflight(self, name: str) -> Preflight:
+        """Return what a skill's scripts need and this machine lacks; nothing is run.
+
+        Args:
+            name: The skill.
+        """
+        from skillbelt.running import check
+
+        with self._failures(name):
+            return check(self._scripts, self._reach, name)
+
+    @property
+    def runs_scripts(self) -> bool:
+        """Whether a runner was given; without one, scripts are text."""
+        return self._scripts is not None
 
     # --- housekeeping ---------------------------------------------------------------------------------------------
 
@@ -288,6 +379,23 @@ class SkillRouter:
         """
         return self._with(narrowed(self._reach.view, include, exclude, where))
 
+    @property
+    def renderer(self) -> Renderer:
+        """Wording and bounds of what a model is given."""
+        return self._renderer
+
+    def quiet(self, *, max_output: int | None = None) -> SkillRouter:
+        """Return this router without its listener, for a host that reads a skill again on its own account.
+
+        Args:
+            max_output: Most bytes of a text, when it is to be less than the renderer allows.
+        """
+        router = copy(self)
+        router._on_event = None
+        if max_output is not None:
+            router._renderer = replace(self._renderer, max_output=max_output)
+        return router
+
     def for_model(self) -> SkillRouter:
         """Return the view that tools for a model use: without skills their authors keep from the model."""
         outer = self._reach.view
@@ -318,6 +426,10 @@ class SkillRouter:
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
+    @property
+    def _reach(self) -> Reach:
+        return self._desk.reach
+
     def _with(self, view: View) -> SkillRouter:
         router = SkillRouter(
             self._reach.source,
@@ -327,7 +439,8 @@ class SkillRouter:
             renderer=self._renderer,
             on_event=self._on_event,
         )
-        router._reach = replace(self._reach, view=view)
+        router._desk = Desk(replace(self._reach, view=view))
+        router._scripts = self._scripts
         return router
 
     @contextmanager
@@ -335,7 +448,7 @@ class SkillRouter:
         """Tell the listener of a refusal on its way to the caller."""
         try:
             yield
-        except (SkillNotFoundError, InvalidSkillError, ResourceError) as error:
+        except (SkillNotFoundError, InvalidSkillError, ResourceError, ScriptError) as error:
             self._emit(SkillFailed(str(name), path, error, getattr(error, "diagnostics", ())))
             raise
 

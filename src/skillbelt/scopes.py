@@ -203,6 +203,10 @@ class _Scopes:
         """Return a file of one skill."""
         return self._merged().read(name, path, offset=offset, max_bytes=max_bytes)
 
+    def trust(self, name: str) -> str:
+        """Return whose skill it is: ``"project"`` or ``"user"``."""
+        return str(self.lookup(name).source).partition(":")[0]
+
     def diagnostics(self) -> Sequence[Diagnostic]:
         """Return those of the scopes, and one for each project folder left out."""
         found = [*self._merged().diagnostics()]

@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 
 from skillbelt.errors import InvalidSkillError, SkillNotFoundError, did_you_mean
 from skillbelt.events import EventHandler, SkillShadowed, SkillSkipped, SkillsListed
-from skillbelt.models import ReloadDiff, Skill, SkillSummary
+from skillbelt.models import ReloadDiff, SkillSummary
 from skillbelt.parsing import name_key
 from skillbelt.sources import ResourceSource
+from skillbelt.sources.base import Bundle
 from skillbelt.sources.paths import asked, shown
-from skillbelt.sources.sound import versions_of
+from skillbelt.sources.sound import bundle_of, versions_of
 
 __all__ = ["Names", "Reach", "Shelf", "Snapshot", "View", "difference", "narrowed"]
 
@@ -122,22 +123,24 @@ class Reach:
             raise SkillNotFoundError(f"There is no skill {asked(name)}. {self._known(name)}")
         return name if "@" in name and name_key(summary.name) != key else summary.name
 
-    def load(self, name: str) -> Skill:
-        """Return a skill, read afresh and judged again: it may have changed so that it is no longer admitted.
+    def bundle(self, name: str) -> Bundle:
+        """Return a skill and its files, read afresh and judged again: it may not be admitted any more.
 
         Raises:
             SkillNotFoundError: There is none, or not any more.
             InvalidSkillError: It is broken.
         """
         own = self.resolve(name)
-        gone = f"The skill {shown(own)} is no longer available."
         try:
-            skill = self.source.load(own)
+            bundle = bundle_of(self.source, own)
         except SkillNotFoundError:
-            raise SkillNotFoundError(f"{gone} {self._known(own)}") from None
-        if not self.keeps(skill.summary()):
-            raise SkillNotFoundError(f"{gone} {self._known(own)}")
-        return skill
+            raise self._gone(own) from None
+        if self.view is not None and not self.view.keep(bundle.skill.summary()):
+            raise self._gone(own)
+        return bundle
+
+    def _gone(self, name: str) -> SkillNotFoundError:
+        return SkillNotFoundError(f"The skill {shown(name)} is no longer available. {self._known(name)}")
 
     def _known(self, name: str) -> str:
         return did_you_mean(name, [summary.name for summary in self.summaries() if summary.name != name])

@@ -13,20 +13,25 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
+from skillbelt.active import fingerprint
 from skillbelt.errors import (
     InvalidSkillError,
     LimitError,
     ResourceError,
     ResourceTypeError,
+    ScriptError,
     SkillNotFoundError,
     ToolArgumentError,
 )
+from skillbelt.media import Medium, media_type, whole
 from skillbelt.models import SkillSummary
+from skillbelt.parsing import name_key
 from skillbelt.render import Renderer
 from skillbelt.router import SkillRouter
 from skillbelt.text import inline, shorten
@@ -38,6 +43,7 @@ TOLD: tuple[type[Exception], ...] = (
     InvalidSkillError,
     ResourceError,
     LimitError,
+    ScriptError,
     ToolArgumentError,
 )
 """Failures that a model can cause or mend: they are told to it; nothing else is."""
@@ -49,10 +55,17 @@ _NAME = 64
 
 
 class ToolResult(NamedTuple):
-    """What a call gives: text for the model and JSON-able facts for the host."""
+    """What a call gives: text for the model, JSON-able facts for the host, and sometimes more than text.
+
+    Attributes:
+        text: For the model.
+        artifact: For the host.
+        media: For models that take pictures and documents, when the host said that its model does.
+    """
 
     text: str
     artifact: dict[str, Any]
+    media: tuple[Medium, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,16 @@ class ToolSpec:
             raise self.argument_error(error) from error
         return self.run(**{name: getattr(given, name) for name in type(given).model_fields})
 
+    async def acall(self, /, **arguments: Any) -> ToolResult:
+        """Call in a thread; a task that is cancelled ends the script it started before it lets go.
+
+        Args:
+            **arguments: As the schema has them.
+        """
+        from skillbelt.running import in_thread
+
+        return await in_thread(self.call, **arguments)
+
     def argument_error(self, error: ValidationError) -> ToolArgumentError:
         """Return what a model is told when its arguments do not fit the schema.
 
@@ -120,26 +143,36 @@ class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def skill_tools(router: SkillRouter, *, listing: bool = False) -> tuple[ToolSpec, ...]:
+def skill_tools(
+    router: SkillRouter, *, listing: bool = False, media: bool = False, unload: bool = False, hidden: bool = False
+) -> tuple[ToolSpec, ...]:
     """Return the tools for a router's skills; none when it has no skills for a model (SPEC-089).
 
     ``load_skill`` and ``read_skill_resource`` always, ``search_skills`` only when the catalog does not show every
-    skill (conflict C15). Names are those of now: make the tools anew after a reload.
+    skill (conflict C15), ``run_skill_script`` only when the router has a runner and a skill has a script. Names are
+    those of now: make the tools anew after a reload.
 
     Args:
         router: Its skills that the model may choose.
         listing: Add ``list_skills``, for hosts that do not put the catalog into the prompt (S3-60).
+        media: Hand over pictures and PDF documents as they are, for models that take them as results of tools.
+        unload: Add ``unload_skill``, for hosts that keep track of the skills in use.
+        hidden: Serve skills as well that their authors keep from the model, for one that a user chose.
     """
-    router = router.for_model()
+    router = router if hidden else router.for_model()
     summaries = router.skills()
     if not summaries:
         return ()
     name = _name_type(summaries)
-    specs = [_load_tool(router, name), _read_tool(router, name)]
+    specs = [_load_tool(router, name), _read_tool(router, name, media=media)]
     if router.catalog().truncated:
         specs.append(_search_tool(router))
     if listing:
         specs.append(_list_tool(router))
+    if router.runs_scripts and _has_scripts(router, summaries):
+        specs.append(_run_tool(router, name))
+    if unload:
+        specs.append(_unload_tool(router, name))
     return tuple(specs)
 
 
@@ -198,8 +231,15 @@ def _load_tool(router: SkillRouter, name: Any) -> ToolSpec:
     def run(name: str, arguments: str | None = None) -> ToolResult:
         activation = router.activate(name, arguments=arguments)
         skill = activation.skill
-        artifact = {"skill": skill.name, "digest": skill.digest, "truncated": activation.truncated}
-        return ToolResult(activation.text, artifact)
+        artifact = {
+            "skill": skill.name,
+            "digest": skill.digest,
+            "truncated": activation.truncated,
+            "text": fingerprint(activation.text),
+        }
+        if skill.frontmatter.allowed_tools:
+            artifact["allowed_tools"] = list(skill.frontmatter.allowed_tools)
+        return ToolResult(activation.text + _dead_scripts(router, skill.name), artifact)
 
     args = create_model(
         "LoadSkillArgs",
@@ -216,12 +256,19 @@ def _load_tool(router: SkillRouter, name: Any) -> ToolSpec:
     )
 
 
-def _read_tool(router: SkillRouter, name: Any) -> ToolSpec:
+def _read_tool(router: SkillRouter, name: Any, *, media: bool) -> ToolSpec:
     def run(name: str, path: str, offset: int = 0) -> ToolResult:
+        medium = media_type(path)
+        if media and medium is not None and offset == 0:
+            text, artifact, data = whole(router, name, path, medium)
+            return ToolResult(text, artifact, (Medium(medium, data),))
         try:
             resource, text = router.page(name, path, offset=offset)
         except ResourceTypeError as error:
-            raise ResourceTypeError(f"{error} Read a text file of the skill instead.") from error
+            advice = "Read a text file of the skill instead."
+            if medium is not None:
+                advice = "You cannot be shown pictures or documents here; tell the user where it is, or go on without."
+            raise ResourceTypeError(f"{error} {advice}") from error
         artifact = {
             "skill": name,
             "path": resource.info.path,
@@ -242,10 +289,74 @@ def _read_tool(router: SkillRouter, name: Any) -> ToolSpec:
     return ToolSpec(
         "read_skill_resource",
         "Read a file of a skill that was loaded, by its path relative to the skill's folder. "
-        "Scripts come back as text; they are not run.",
+        + ("Scripts come back as text." if router.runs_scripts else "Scripts come back as text; they are not run."),
         args,
         run,
     )
+
+
+def _unload_tool(router: SkillRouter, name: Any) -> ToolSpec:
+    def run(name: str) -> ToolResult:
+        # Whether it is in use is known to the conversation only; the host that keeps it says so in its answer.
+        own = next((s.name for s in router.skills() if name_key(s.name) == name_key(name)), name)
+        return ToolResult(router.renderer.unload(own, active=True), {"unloaded": own})
+
+    args = create_model("UnloadSkillArgs", __base__=_Arguments, name=(name, ...))
+    return ToolSpec(
+        "unload_skill",
+        "Put a loaded skill out of use when its task is done, to make room. Its instructions no longer apply.",
+        args,
+        run,
+    )
+
+
+def _run_tool(router: SkillRouter, name: Any) -> ToolSpec:
+    from skillbelt.running import result_text  # only a host that runs scripts needs it
+
+    def run(name: str, path: str, args: Sequence[str] = (), stdin: str | None = None) -> ToolResult:
+        result = router.run(name, path, args, stdin=stdin)
+        facts = result.model_dump(exclude={"stdout", "stderr", "contents"}, mode="json")
+        return ToolResult(result_text(name, path, result), {"skill": name, "path": path, **facts})
+
+    args = create_model(
+        "RunSkillScriptArgs",
+        __base__=_Arguments,
+        name=(name, ...),
+        path=(str, Field(description="Path of the script relative to the skill's folder, such as scripts/fill.py.")),
+        args=(list[str], Field(default_factory=list, description="Arguments, one string each; no shell reads them.")),
+        stdin=(str | None, Field(default=None, description="Text for its standard input, if it reads any.")),
+    )
+    return ToolSpec(
+        "run_skill_script",
+        "Run a script of a skill that was loaded and get its exit code, its output and the files it left. "
+        "It runs in a working folder of its own, without a shell; its arguments are a list.",
+        args,
+        run,
+        read_only=False,
+    )
+
+
+def _has_scripts(router: SkillRouter, summaries: Sequence[SkillSummary]) -> bool:
+    """Whether there is anything to run; of many skills nobody asks each."""
+    from skillbelt.running import runnable
+
+    if len(summaries) > _ENUM:
+        return True
+    for summary in summaries:
+        with suppress(InvalidSkillError, SkillNotFoundError, ResourceError):  # it will say so when it is asked for
+            if runnable(router.resources(summary.name)):
+                return True
+    return False
+
+
+def _dead_scripts(router: SkillRouter, name: str) -> str:
+    """Return a note on scripts that must die here, so that a model does not try them."""
+    if not router.runs_scripts:
+        return ""
+    from skillbelt.running import missing_note
+
+    note = missing_note(router.preflight(name))
+    return f"\n{note}" if note else ""
 
 
 def _search_tool(router: SkillRouter) -> ToolSpec:

@@ -18,7 +18,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("--framework langchain", extra="langchain") from error
 
-__all__ = ["run"]
+__all__ = ["run", "run_agent"]
 
 _ROUNDS = 25
 
@@ -34,9 +34,20 @@ def run(router: SkillRouter, question: str, *, base: str, model: BaseChatModel, 
         recorder: Takes the steps.
     """
     agent: Any = create_agent(model, tools=[], system_prompt=base, middleware=[SkillsMiddleware(router)])
+    run_agent(agent.with_config(recursion_limit=2 * _ROUNDS), question, recorder)
+
+
+def run_agent(agent: Any, question: str, recorder: Recorder) -> None:
+    """Ask an agent that was built already and report to the recorder.
+
+    Args:
+        agent: As ``create_agent`` makes it.
+        question: What the user wants.
+        recorder: Takes the steps.
+    """
     updates = agent.stream(
         {"messages": [{"role": "user", "content": question}]},
-        config={"callbacks": [_Requests(recorder)], "recursion_limit": 2 * _ROUNDS},
+        config={"callbacks": [_Requests(recorder)]},
         stream_mode="updates",
     )
     answer = ""

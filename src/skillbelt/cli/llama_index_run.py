@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("--framework llama-index", extra="llama-index") from error
 
-__all__ = ["run"]
+__all__ = ["run", "run_agent"]
 
 
 def run(router: SkillRouter, question: str, *, base: str, model: LLM, recorder: Recorder) -> None:
@@ -29,7 +29,19 @@ def run(router: SkillRouter, question: str, *, base: str, model: LLM, recorder: 
         model: An LLM that calls functions.
         recorder: Takes the steps.
     """
-    agent = FunctionAgent(tools=[*skill_tools(router)], system_prompt=router.prompt(base), llm=model)
+    run_agent(
+        FunctionAgent(tools=[*skill_tools(router)], system_prompt=router.prompt(base), llm=model), question, recorder
+    )
+
+
+def run_agent(agent: FunctionAgent, question: str, recorder: Recorder) -> None:
+    """Ask an agent that was built already and report to the recorder.
+
+    Args:
+        agent: The agent.
+        question: What the user wants.
+        recorder: Takes the steps.
+    """
     asyncio.run(_ask(agent, question, recorder))
 
 

@@ -1,7 +1,7 @@
 """From ``--model provider:name`` to a model of either framework, and from a provider's failure to one sentence.
 
-Nothing here knows a provider: LangChain has a registry of its own, LlamaIndex has a package per provider. Keys and
-addresses come from the environment, as each provider's package reads them; they are never options and never printed.
+How a model is made is settled in :mod:`skillbelt.agents.models`. Keys and addresses come from the environment, as each
+provider's package reads them; they are never options and never printed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from skillbelt.agents import models
 from skillbelt.cli.console import line
 from skillbelt.cli.folders import CommandError
+from skillbelt.errors import AgentConfigError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -31,10 +32,8 @@ def split_model(model: str) -> tuple[str, str]:
     Raises:
         CommandError: It does not have both.
     """
-    provider, _, name = (part.strip() for part in model.partition(":"))
-    if not name or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", provider):
-        raise CommandError(f"{model!r} is not a model; give provider:name, such as openai:gpt-4o-mini.")
-    return provider.lower(), name
+    with _usage():
+        return models.split_model(model)
 
 
 def langchain_model(model: str) -> BaseChatModel:
@@ -43,21 +42,8 @@ def langchain_model(model: str) -> BaseChatModel:
     Raises:
         CommandError: The provider is unknown or its package is not installed.
     """
-    from langchain.chat_models import init_chat_model
-
-    provider, name = split_model(model)
-    try:
-        chat: BaseChatModel = init_chat_model(name, model_provider=provider)
-    except ImportError as error:
-        # LangChain names the package itself, which is not always langchain-<provider>: bedrock is langchain-aws.
-        found = re.search(r"pip install [\w\[\]-]+", str(error))
-        command = found[0] if found else f"pip install langchain-{provider.replace('_', '-')}"
-        raise CommandError(f"LangChain needs a package for {provider!r} models; install it with: {command}") from error
-    except ValueError as error:
-        if "provider" not in str(error):
-            raise
-        raise CommandError(f"LangChain does not know this provider. {str(error).rstrip('.')}.") from error
-    return chat
+    with _usage():
+        return models.langchain_model(*models.split_model(model))
 
 
 def llama_index_model(model: str) -> LLM:
@@ -66,51 +52,17 @@ def llama_index_model(model: str) -> LLM:
     Raises:
         CommandError: The package is not installed, or it is not clear which of its classes is meant.
     """
-    provider, name = split_model(model)
-    module_name = f"llama_index.llms.{provider.replace('-', '_')}"
+    with _usage():
+        return models.llama_index_model(*models.split_model(model))
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """What a file would be blamed for is, on a command line, an option."""
     try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name not in ("llama_index.llms", module_name):
-            raise
-        package = f"llama-index-llms-{provider.replace('_', '-')}"
-        raise CommandError(
-            f"LlamaIndex needs a package for {provider!r} models; install it with: pip install {package}"
-        ) from error
-    kind = _llm_class(module, provider)
-    llm: LLM = kind(model=name, **_options(kind))
-    return llm
-
-
-def _llm_class(module: ModuleType, provider: str) -> type[LLM]:
-    """Return the class of a provider's package that is called like the provider, else its only one."""
-    from llama_index.core.llms.llm import LLM
-
-    kinds = {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, LLM) and value.__module__.startswith(module.__name__)
-    }
-    wanted = re.sub(r"[-_]", "", provider)
-    fitting = [kind for name, kind in kinds.items() if name.casefold() == wanted] or list(kinds.values())
-    if len(fitting) != 1:
-        found = ", ".join(sorted(kinds)) or "none"
-        raise CommandError(f"{module.__name__} has no LLM class called like {provider!r} (it has: {found}).")
-    return fitting[0]
-
-
-def _options(kind: type[LLM]) -> dict[str, Any]:
-    """Return what an LLM class must be told beyond the model's name."""
-    options: dict[str, Any] = {}
-    # LangChain and the openai package read OPENAI_BASE_URL; LlamaIndex reads OPENAI_API_BASE only.
-    base = os.environ.get("OPENAI_BASE_URL")
-    if base and kind.__name__.startswith("OpenAI") and not os.environ.get("OPENAI_API_BASE"):
-        options["api_base"] = base
-    # Classes for servers of any make assume the least; without tool calls there is nothing to show here.
-    for flag in ("is_chat_model", "is_function_calling_model"):
-        if flag in kind.model_fields:
-            options[flag] = True
-    return options
+        yield
+    except AgentConfigError as error:
+        raise CommandError(str(error)) from error
 
 
 # --- failures ---------------------------------------------------------------------------------------------------------

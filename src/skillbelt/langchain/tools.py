@@ -8,6 +8,8 @@ content and an artifact, and needs no runtime: it works in ``create_agent``, in 
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
+from inspect import Parameter, Signature
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
@@ -23,13 +25,19 @@ except ImportError as error:
 
 __all__ = ["SkillToolkit", "skill_tools", "structured_tool"]
 
+_SIGNATURE = Signature([Parameter("arguments", Parameter.VAR_KEYWORD)])
 
-def skill_tools(router: SkillRouter, *, listing: bool = False) -> list[StructuredTool]:
+
+def skill_tools(
+    router: SkillRouter, *, listing: bool = False, media: bool = False, unload: bool = False
+) -> list[StructuredTool]:
     r"""Return the skill tools of a router; ``[]`` when it has no skills.
 
     Args:
         router: The skills.
         listing: Add ``list_skills``, for agents whose prompt has no catalog.
+        media: Return pictures and PDF documents as content blocks, for models that take them as results of tools.
+        unload: Add ``unload_skill``; it means something only to the middleware.
 
     Example:
         >>> from skillbelt import MappingSource, SkillRouter
@@ -37,20 +45,29 @@ def skill_tools(router: SkillRouter, *, listing: bool = False) -> list[Structure
         >>> [tool.name for tool in skill_tools(SkillRouter(MappingSource(skills)))]
         ['load_skill', 'read_skill_resource']
     """
-    return [structured_tool(spec) for spec in core.skill_tools(router, listing=listing)]
+    return [structured_tool(spec) for spec in core.skill_tools(router, listing=listing, media=media, unload=unload)]
 
 
 def structured_tool(spec: core.ToolSpec) -> StructuredTool:
-    """Return one spec as a LangChain tool, e.g. one of :func:`skillbelt.tool_per_skill`."""
+    """Return one spec as a LangChain tool, e.g. one of :func:`skillbelt.tool_per_skill`.
 
-    def call(**arguments: Any) -> tuple[str, dict[str, Any]]:
+    Args:
+        spec: The tool, free of any framework.
+    """
+
+    def call(**arguments):  # type: ignore[no-untyped-def]  # noqa: ANN003, ANN202
         try:
-            return spec.call(**arguments)
+            result = spec.call(**arguments)
         except core.TOLD as error:
             raise ToolException(core.failure_text(error)) from error
+        return (content(result) if result.media else result.text), result.artifact
 
-    async def acall(**arguments: Any) -> tuple[str, dict[str, Any]]:
+    async def acall(**arguments):  # type: ignore[no-untyped-def]  # noqa: ANN003, ANN202
         return await asyncio.to_thread(call, **arguments)
+
+    # LangChain looks at both at every call. Without annotations and with a signature at hand, that costs next to
+    # nothing; with them it is half of what the tool itself takes.
+    call.__signature__ = acall.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
 
     def refuse(error: Any) -> str:
         # LangChain validates before it calls; its own words would be "Tool input validation error".
@@ -67,6 +84,19 @@ def structured_tool(spec: core.ToolSpec) -> StructuredTool:
         handle_validation_error=refuse,
         metadata=dict(spec.metadata) or None,
     )
+
+
+def content(result: core.ToolResult) -> list[dict[str, Any]]:
+    """Return a result with pictures or documents as LangChain's standard content blocks.
+
+    Args:
+        result: What a tool gave.
+    """
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": result.text}]
+    for medium in result.media:
+        data = b64encode(medium.data).decode()
+        blocks.append({"type": "image" if medium.is_image else "file", "base64": data, "mime_type": medium.media_type})
+    return blocks
 
 
 class SkillToolkit(BaseToolkit):

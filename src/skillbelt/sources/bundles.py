@@ -16,10 +16,10 @@ from skillbelt.sources.base import Bundle
 from skillbelt.sources.files import Files, list_files
 from skillbelt.sources.heads import Reader
 from skillbelt.sources.lru import Kept
-from skillbelt.sources.paths import join
+from skillbelt.sources.paths import asked, join
 from skillbelt.sources.rest import CLOCK, Look, Rest
 from skillbelt.sources.scan import Found
-from skillbelt.sources.tree import Holdable, Statted, Tree, Unsettled
+from skillbelt.sources.tree import Holdable, Measured, Statted, Tree, Unsettled
 
 __all__ = ["Bundler", "Made"]
 
@@ -45,7 +45,7 @@ class Bundler:
     def __init__(self, reader: Reader, rest: Rest) -> None:
         self._reader = reader
         self._rest = rest
-        self._stat = reader.tree.version if isinstance(reader.tree, Statted) else None
+        self._unchanged = reader.tree.unchanged if isinstance(reader.tree, Measured) else None
         self._kept: Kept[Made] = Kept(_KEPT)
 
     def bundle(self, found: Found, what: str) -> Made:
@@ -53,7 +53,7 @@ class Bundler:
 
         Args:
             found: Where it lies.
-            what: Its name for messages.
+            what: The name it was asked for by.
 
         Raises:
             ResourceError: There is no such skill any more, or its file cannot be read.
@@ -75,10 +75,7 @@ class Bundler:
 
     def _stands(self, folder: str, marks: Mapping[str, str] | None) -> bool:
         """Whether nothing was changed, by one stat for each file and folder of the skill."""
-        stat = self._stat
-        if marks is None or stat is None:
-            return False
-        return all(stat(folder, path) == version for path, version in marks.items())
+        return marks is not None and self._unchanged is not None and self._unchanged(folder, marks)
 
     def _look(self, found: Found, what: str) -> Look[Made]:
         tree = self._reader.tree
@@ -96,15 +93,15 @@ class Bundler:
         chunk = tree.read(folder, found.file, size=reader.limits.skill_bytes + 1)
         parsed = reader.skill(found.folder, found.file, chunk.data)
         if parsed.skill is None:
-            error: InvalidSkillError = invalid_skill(f"Skill {what}", parsed.diagnostics)
-            return Look(error, chunk.written)
+            error: InvalidSkillError = invalid_skill(f"Skill {asked(what)}", parsed.diagnostics)
+            return Look(error, chunk.written, doubtful=True)
         report = Report(reader.profile, parsed.skill.location)
         files = list_files(tree, folder, found.file, reader.limits, report)
         written = max(chunk.written, files.written)
         marks = None
-        if isinstance(tree, Statted) and own is not None and files.marks is not None:
+        if isinstance(tree, Measured) and own is not None and files.marks is not None:
             marks = {"": own, **files.marks, found.file: chunk.version}
-            if any(tree.version(folder, path) != version for path, version in marks.items()):
+            if not tree.unchanged(folder, marks):
                 marks, written = None, time.time()  # changed while it was read
         if isinstance(tree, Unsettled):
             written = max(written, tree.written(folder))

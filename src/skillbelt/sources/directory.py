@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -206,6 +206,18 @@ class DirectoryTree:
             return None
         return None if stat.S_ISLNK(info.st_mode) else _version(info)
 
+    def unchanged(self, folder: str, versions: Mapping[str, str]) -> bool:
+        """Whether all these have the versions they had, by one stat for each."""
+        base = join(self.root, folder)
+        try:
+            for path, version in versions.items():
+                info = os.stat(f"{base}/{path}" if path else base, follow_symlinks=False)
+                if _version(info) != version:
+                    return False
+        except OSError:
+            return False
+        return True
+
     def written(self, folder: str) -> float:
         """Return when the names in a folder, or in the nearest one above that exists, last changed."""
         while True:
@@ -260,7 +272,8 @@ class DirectoryTree:
 
 
 def _version(info: os.stat_result) -> str:
-    return f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_size}-{info.st_ino}"
+    # Whatever is done to a file changes its ctime, which nobody can set.
+    return f"{info.st_ctime_ns}-{info.st_size}-{info.st_ino}"
 
 
 def _identity(device: int, inode: int) -> int:

@@ -22,16 +22,24 @@ CLOCK = 0.1
 _T = TypeVar("_T")
 
 _PATIENCE = 8
-"""How many times ``settle`` a call waits when there is nothing from before to answer with."""
+"""How many times ``settle`` a call waits when there is nothing from before to answer with, and a doubtful answer has
+to rest when there is."""
 _TICK = 0.005
 """Seconds by which the clock of a file system may lag behind ours."""
 
 
 class Look(NamedTuple, Generic[_T]):
-    """What one look gave, and when what was looked at last changed (seconds since the epoch)."""
+    """What one look gave.
+
+    Attributes:
+        answer: What is there, or why there is nothing to use.
+        written: When what was looked at last changed (seconds since the epoch).
+        doubtful: Whether a writer that was held up in the middle would explain it: it is empty, or no skill any more.
+    """
 
     answer: _T | SkillError
     written: float
+    doubtful: bool = False
 
 
 class Rest:
@@ -45,15 +53,15 @@ class Rest:
         self.settle = settle
         self._busy: dict[str, float] = {}  # what was being written although we waited, and until when we know
 
-    def left(self, written: float) -> float:
+    def left(self, written: float, times: int = 1) -> float:
         """Return for how many seconds something written at a time is not yet at rest, 0 when it is.
 
         A time in the future is that of another clock, and tells nothing.
         """
         if not self.settle or not written:
             return 0.0
-        left = self.settle - (time.time() - written)
-        return left if 0 < left <= 2 * self.settle else 0.0
+        left = times * self.settle - (time.time() - written)
+        return left if 0 < left <= (times + 1) * self.settle else 0.0
 
     def wait(self, left: float) -> None:
         """Sleep for the seconds that :meth:`left` gave."""
@@ -74,7 +82,7 @@ class Rest:
         seen = look()
         left = self.left(seen.written)
         if not left:
-            return _given(seen)
+            return self._given(seen, last)
         if self._busy.get(what, 0.0) > time.monotonic() and (known := last()) is not None:
             return known
         end = time.monotonic() + _PATIENCE * self.settle
@@ -84,7 +92,7 @@ class Rest:
             left = self.left(seen.written)
             if not left:
                 self._busy.pop(what, None)
-                return _given(seen)
+                return self._given(seen, last)
             known = last()
             if known is not None:
                 self._busy[what] = time.monotonic() + self.settle
@@ -92,8 +100,10 @@ class Rest:
             if time.monotonic() > end:
                 raise ResourceError(f"{shown(what)} is being written right now; ask again when that is done.")
 
-
-def _given(seen: Look[_T]) -> _T:
-    if isinstance(seen.answer, SkillError):
-        raise seen.answer
-    return seen.answer
+    def _given(self, seen: Look[_T], last: Callable[[], _T | None]) -> _T:
+        """Return an answer at rest; a doubtful one has to rest for longer before it replaces a good one."""
+        if seen.doubtful and self.left(seen.written, _PATIENCE) and (known := last()) is not None:
+            return known
+        if isinstance(seen.answer, SkillError):
+            raise seen.answer
+        return seen.answer

@@ -6,7 +6,9 @@ A user's source may serve levels 1 and 2 only (S3-01), answer with nothing, or w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,11 +16,11 @@ from skillbelt.errors import InvalidSkillError, ResourceNotFoundError, SkillNotF
 from skillbelt.limits import MIB
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
-from skillbelt.sources.base import Problems, ResourceSource, SkillSource, Troubled, Versioned, Versions
+from skillbelt.sources.base import Bundle, Problems, ResourceSource, SkillSource, Troubled, Versioned, Versions
 from skillbelt.sources.paths import asked, shown
 from skillbelt.sources.tree_source import TreeSource
 
-__all__ = ["problems_of", "sound", "versions_of"]
+__all__ = ["bundle_of", "problems_of", "sound", "versions_of"]
 
 _T = TypeVar("_T")
 _Named = TypeVar("_Named", SkillSummary, Skill)
@@ -40,6 +42,25 @@ def sound(source: Any, what: str) -> ResourceSource:
         given = "None" if source is None else type(source).__name__
         raise SourceError(f"{what} needs a source of skills, not {given}; use DirectorySource('skills') for a folder.")
     return _Checked(source)
+
+
+def bundle_of(source: ResourceSource, name: str) -> Bundle:
+    """Return a skill with its files; from a source that cannot read both as one, one after the other.
+
+    Args:
+        source: Any source.
+        name: The skill.
+    """
+    together: Callable[[str], Bundle] | None = getattr(source, "bundle", None)
+    if together is not None:
+        return together(name)
+    skill = source.load(name)
+    return _bundle(skill, tuple(source.resources(skill.name)))
+
+
+def _bundle(skill: Skill, infos: tuple[ResourceInfo, ...]) -> Bundle:
+    told = [skill.digest, *((info.path, info.size, info.executable) for info in infos)]
+    return Bundle(skill, infos, hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32])
 
 
 def problems_of(source: object) -> Problems:
@@ -95,6 +116,14 @@ class _Checked:
         if not hasattr(self.source, "read"):
             raise ResourceNotFoundError(f"The source of the skill {asked(name)} serves no files.")
         return _is(Resource, self.source.read(name, path, offset=offset, max_bytes=max_bytes))
+
+    def bundle(self, name: str) -> Bundle:
+        if not hasattr(self.source, "bundle"):
+            skill = self.load(name)
+            return _bundle(skill, tuple(self.resources(skill.name)))
+        bundle = _is(Bundle, self.source.bundle(name))
+        _answers(_is(Skill, bundle.skill), name)
+        return bundle
 
     def diagnostics(self) -> Sequence[Diagnostic]:
         return tuple(self.source.diagnostics()) if hasattr(self.source, "diagnostics") else ()

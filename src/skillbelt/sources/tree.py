@@ -7,7 +7,7 @@ it can do better: keep a folder open, tell a change without a read, tell sizes w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -117,10 +117,14 @@ class Statted(Protocol):
 
 @runtime_checkable
 class Measured(Protocol):
-    """A tree that tells sizes, modes and versions together with the names."""
+    """A tree that tells sizes, modes and versions together with the names, and later whether they still hold."""
 
     def measured(self, folder: str, path: str = "") -> Sequence[Entry]:
         """Return what :meth:`Tree.entries` does, with every attribute of the entries."""
+        ...
+
+    def unchanged(self, folder: str, versions: Mapping[str, str]) -> bool:
+        """Whether all these files and folders below a folder, by path, have the versions they had."""
         ...
 
 

@@ -104,7 +104,8 @@ class TreeSource:
                 if not isinstance(seen.answer, Chunk):
                     return Look(seen.answer, seen.written)
                 parsed = self._reader.skill(found.folder, found.file, seen.answer.data)
-                return Look(parsed.skill or invalid_skill(f"Skill {asked(name)}", parsed.diagnostics), seen.written)
+                answer = parsed.skill or invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
+                return Look(answer, seen.written, parsed.skill is None)
 
             return self._rest.see(join(found.folder, found.file), look, lambda: self._bundler.last(found.folder))
 
@@ -124,7 +125,7 @@ class TreeSource:
         """
 
         def bundle(found: Found, _: bool) -> Bundle:
-            made = self._bundler.bundle(found, asked(name))
+            made = self._bundler.bundle(found, name)
             self._note(found.folder, made.notes)
             return made.bundle
 
@@ -236,11 +237,16 @@ class TreeSource:
             self._notes = {folder: note for folder, note in self._notes.items() if folder in folders}
         return listing
 
-    def _places(self, key: str, name: str) -> Iterator[tuple[Found, bool]]:
-        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it (``True``)."""
+    def _places(self, name: str) -> Iterator[tuple[Found, bool]]:
+        """Yield where a name lies: as known, then, when that is no longer so, as a new scan finds it (``True``).
+
+        A name is validated before anything is looked for (S3-27); one that a skill has needs no validation.
+        """
         listing = self._listing
-        if listing is not None and key in listing.found:
-            yield listing.found[key], False
+        known = listing.found.get(name_key(name)) if listing is not None and isinstance(name, str) else None
+        if known is not None:
+            yield known, False
+        key = _key(name, self.profile)
         listing = self._scan()
         if key in listing.found:
             yield listing.found[key], True
@@ -251,8 +257,7 @@ class TreeSource:
 
     def _asked(self, name: str, read: Callable[[Found, bool], _T], named: Callable[[_T], str]) -> _T:
         """Return what ``read`` gives for the place of a name, if what lies there still has it."""
-        key = _key(name, self.profile)
-        for found, scanned in self._places(key, name):
+        for found, scanned in self._places(name):
             try:
                 answer = read(found, scanned)
             except ResourceNotFoundError:
@@ -289,14 +294,14 @@ class TreeSource:
             return Look(error, self._written(found.folder))
         parsed = self._reader.summary(found.folder, found.file, head)
         answer = parsed.summary or invalid_skill(f"Skill {asked(name)}", parsed.diagnostics)
-        return Look(answer, head.chunk.written)
+        return Look(answer, head.chunk.written, parsed.summary is None)
 
     def _page(self, folder: str, path: str, offset: int, size: int) -> Look[Chunk]:
         try:
             chunk = self._tree.read(folder, path, offset=offset, size=size)
         except ResourceNotFoundError as error:
             return Look(error, self._written(join(folder, path.rpartition("/")[0])))
-        return Look(chunk, chunk.written)
+        return Look(chunk, chunk.written, chunk.total == 0)
 
     def _written(self, folder: str) -> float:
         return self._tree.written(folder) if isinstance(self._tree, Unsettled) else 0.0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedTransport"]
 
-_PIECE = 1 << 30
+_PIECE = 16 * 1024
 
 
 class CheckedTransport(httpx.BaseTransport):

@@ -192,7 +192,10 @@ _CONTENT = re.compile(r"<skill_content ([^>]*)>\n?(.*?)(?:\n?</skill_content>|\Z
 _RESOURCE = re.compile(r"<skill_resource ([^>]*)>\n?(.*?)(?:\n?</skill_resource>|\Z)", re.DOTALL)
 _LISTING = re.compile(r"\n?<skill_resources>(.*?)</skill_resources>\s*", re.DOTALL)
 _FILE = re.compile(r"<file[^>]*>(.*?)</file>")
-_DIRECTORY = re.compile(r"\n(?:Skill directory|The skill is not on disk): [^\n]*(?:\nRelative paths [^\n]*)?\s*\Z")
+_DIRECTORY = re.compile(
+    r"\n(?:Skill directory|The skill is not on disk): [^\n]*(?:\nRelative paths [^\n]*)?"
+    r"(?:\nTools it was written for: [^\n]*)?\s*\Z"
+)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _SUGGESTION = re.compile(r"[Dd]id you mean (?P<quote>['\"])(?P<name>.+?)(?P=quote)")
 _NUMBERED = re.compile(r"call_(\d{1,9})")

@@ -1,0 +1,312 @@
+"""Which skills a conversation has in use: plain JSON, so that any checkpoint can hold it and any process resume it.
+
+Two records a skill. The public one, an :class:`ActiveSkill`, says that a skill is in use: name, digest, when. The held
+one, a :class:`HeldSkill`, is the host's own: which call brought the text, the fingerprint of that text, which tools the
+skill allows. Frameworks keep both in their state and join updates with :func:`merge_active` and :func:`merge_held`.
+
+Presence is judged here: a skill's text is in a list of messages only when the message that brought it still holds
+exactly that text. A message that merely looks like one proves nothing, so no text can be forged that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
+
+from skillbelt.errors import SkillError
+
+__all__ = [
+    "ActiveSkill",
+    "By",
+    "HeldSkill",
+    "Reading",
+    "Sight",
+    "fingerprint",
+    "hold",
+    "in_use",
+    "merge_active",
+    "merge_held",
+    "now",
+    "present",
+    "removal",
+    "same_load",
+    "takes_reload",
+]
+
+By = Literal["model", "user", "host"]
+"""Who chose a skill: the model with a call, the user with ``/name``, or the application."""
+
+M = TypeVar("M")
+
+_RELOAD = {"reload": True}
+_KNOWN = 4096
+
+
+class ActiveSkill(TypedDict):
+    """A skill in use, as everybody may see it.
+
+    Attributes:
+        name: The skill.
+        digest: sha256 of the SKILL.md that was loaded.
+        when: When it was, in UTC (ISO 8601).
+    """
+
+    name: str
+    digest: str
+    when: str
+
+
+class HeldSkill(TypedDict):
+    """What the host needs to keep a skill in use; never taken from outside.
+
+    Attributes:
+        digest: sha256 of the SKILL.md that was loaded.
+        text: :func:`fingerprint` of the text the model was given.
+        key: Id of the tool call, or of the message, that brought the text.
+        tools: The skill's allowed-tools, as its author wrote them; missing when it says nothing.
+        arguments: What it was loaded with.
+        by: Who chose it.
+        unloaded: Whether it was put out of use; its text is then taken out of requests.
+    """
+
+    digest: str
+    text: str
+    key: str
+    tools: NotRequired[list[str]]
+    arguments: NotRequired[str]
+    by: NotRequired[By]
+    unloaded: NotRequired[bool]
+
+
+def now() -> str:
+    """Return the time as :class:`ActiveSkill` holds it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def hold(
+    name: str,
+    digest: str,
+    text: str,
+    key: str,
+    *,
+    tools: Sequence[str] = (),
+    arguments: str | None = None,
+    by: By = "model",
+) -> tuple[ActiveSkill, HeldSkill]:
+    """Return both records of a skill that was just handed out.
+
+    Args:
+        name: The skill.
+        digest: sha256 of its SKILL.md.
+        text: :func:`fingerprint` of what the model was given, whole.
+        key: Id of the call or message that holds it.
+        tools: The skill's allowed-tools.
+        arguments: What it was loaded with.
+        by: Who chose it.
+    """
+    held = HeldSkill(digest=digest, text=text, key=key, by=by)
+    if tools:
+        held["tools"] = list(tools)
+    if arguments is not None:
+        held["arguments"] = arguments
+    return ActiveSkill(name=name, digest=digest, when=now()), held
+
+
+def removal(name: str) -> dict[str, Any]:
+    """Return the update of the public list that takes a skill out of it.
+
+    Args:
+        name: The skill.
+    """
+    return {"name": name, "removed": True}
+
+
+def merge_active(old: Sequence[Any] | None, new: Sequence[Any] | None) -> list[dict[str, Any]]:
+    """Join an update into the public list: one record a skill, in the order they came, the later one wins.
+
+    Args:
+        old: Records so far.
+        new: Records, or bare names (a wish to have a skill in use). ``None`` asks for the skills to be read again, an
+            empty list changes nothing: the skills are loaded and none is in use.
+
+    Raises:
+        SkillError: Something in it is neither a name nor a record with one.
+    """
+    if new is None:
+        return [*(old or []), dict(_RELOAD)]
+    merged = {_key(record): dict(record) for record in old or []}
+    for item in [new] if isinstance(new, str) else new:
+        record = {"name": item} if isinstance(item, str) else item
+        if not isinstance(record, Mapping) or not (record.get("reload") or isinstance(record.get("name"), str)):
+            raise SkillError(
+                f"active_skills takes names of skills, or records with a name, not {type(item).__name__}. "
+                'Write ["pdf-forms"].'
+            )
+        if record.get("removed") or record.get("reload") is False:
+            merged.pop(_key(record), None)
+        else:
+            merged[_key(record)] = dict(record)
+    return list(merged.values())
+
+
+def merge_held(old: Mapping[str, HeldSkill] | None, new: Mapping[str, HeldSkill | None] | None) -> dict[str, HeldSkill]:
+    """Join an update into the held records; a skill that is loaded again moves to the end.
+
+    Args:
+        old: Records so far, by name.
+        new: Records to set; ``None`` for a name forgets it.
+    """
+    merged = dict(old or {})
+    for name, record in (new or {}).items():
+        merged.pop(name, None)
+        if record is not None:
+            merged[name] = record
+    return merged
+
+
+def takes_reload(active: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    """Return the update that answers a wish to read the skills again; empty when nobody has it.
+
+    Args:
+        active: The public list.
+    """
+    return [{"reload": False}] if any(record.get("reload") for record in active or ()) else []
+
+
+def in_use(held: Mapping[str, HeldSkill] | None) -> list[str]:
+    """Return the names of the skills in use, in the order they came.
+
+    Args:
+        held: The held records.
+    """
+    return [name for name, record in (held or {}).items() if not record.get("unloaded")]
+
+
+def _key(record: Mapping[str, Any]) -> str:
+    return "" if "reload" in record else str(record["name"])
+
+
+# --- presence ---------------------------------------------------------------------------------------------------------
+
+_prints: dict[str, str] = {}
+_MOST_PRINTS = 128
+
+
+def fingerprint(text: str) -> str:
+    """Return 128 bits of a text's sha256; texts seen lately are not hashed again.
+
+    Args:
+        text: What a model was given.
+    """
+    known = _prints.get(text)
+    if known is None:
+        known = sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+        if len(_prints) >= _MOST_PRINTS:
+            _prints.clear()
+        _prints[text] = known
+    return known
+
+
+class Reading(NamedTuple):
+    """What a message says that matters here.
+
+    Attributes:
+        key: Id of the call it answers, or its own.
+        text: Its text.
+    """
+
+    key: str
+    text: str
+
+
+class _Seen(NamedTuple):
+    """Where something was, or up to where it was not."""
+
+    index: int | None
+    length: int
+    first: object
+    last: object
+
+
+class Sight(Generic[M]):
+    """Finds texts in a list of messages that grows at its end, looking at each message once.
+
+    It remembers places and checks them before it relies on them: a list that was cut, or whose messages were replaced,
+    is looked through anew.
+
+    Args:
+        read: Gives the key and the text of a message, ``None`` for messages that cannot hold a skill.
+    """
+
+    def __init__(self, read: Callable[[M], Reading | None]) -> None:
+        self._read = read
+        self._seen: dict[tuple[str, str], _Seen] = {}
+
+    def find(self, messages: Sequence[M], held: HeldSkill) -> tuple[int | None, bool]:
+        """Return where the message that brought a skill stands, and whether it still holds its whole text.
+
+        Args:
+            messages: The messages, oldest first.
+            held: The skill's record.
+        """
+        want = (held["key"], held["text"])
+        seen = self._seen.get(want)
+        if seen is not None and seen.index is not None and seen.index < len(messages):
+            found = self._read(messages[seen.index])
+            if found is not None and found.key == want[0] and fingerprint(found.text) == want[1]:
+                return seen.index, True
+        start = 0
+        if seen is not None and seen.index is None and 0 < seen.length <= len(messages):
+            same = messages[0] is seen.first and messages[seen.length - 1] is seen.last
+            start = seen.length if same else 0
+        place: int | None = None
+        for index in range(len(messages) - 1, start - 1, -1):
+            found = self._read(messages[index])
+            if found is None or found.key != want[0]:
+                continue
+            if fingerprint(found.text) == want[1]:
+                self._remember(want, _Seen(index, 0, None, None))
+                return index, True
+            place = index if place is None else place
+        # A message of this key without the text may be filled again, so it has to be looked at every time.
+        if place is None and messages:
+            self._remember(want, _Seen(None, len(messages), messages[0], messages[-1]))
+        return place, False
+
+    def _remember(self, want: tuple[str, str], seen: _Seen) -> None:
+        if len(self._seen) >= _KNOWN:
+            self._seen.clear()
+        self._seen[want] = seen
+
+
+def present(sight: Sight[M], messages: Sequence[M], held: Mapping[str, HeldSkill]) -> frozenset[str]:
+    """Return the skills in use whose whole text is in these messages.
+
+    Args:
+        sight: Of this kind of messages.
+        messages: The messages.
+        held: The held records.
+    """
+    return frozenset(
+        name for name, record in held.items() if not record.get("unloaded") and sight.find(messages, record)[1]
+    )
+
+
+def same_load(calls: Iterable[tuple[str, Mapping[str, Any]]], key: str, failed: Callable[[str], bool]) -> bool:
+    """Whether an earlier call of the same message asks for the same skill in the same way.
+
+    Args:
+        calls: Id and arguments of each load of the message, in order.
+        key: Id of the call in question.
+        failed: Whether a call was answered with an error before it ran.
+    """
+    listed = list(calls)
+    mine = next((arguments for id_, arguments in listed if id_ == key), None)
+    for id_, arguments in listed:
+        if id_ == key:
+            return False
+        if arguments == mine and not failed(id_):
+            return True
+    return False
