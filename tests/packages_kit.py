@@ -28,24 +28,18 @@ def document(**changes):
 
 def write(folder, files):
     """Files on disk: path (text or bytes) to content (text or bytes)."""
-    folder = os.fsencode(folder)
     for path, content in files.items():
-        whole = os.path.join(folder, os.fsencode(path))
-        Path(os.fsdecode(os.path.dirname(whole))).mkdir(parents=True, exist_ok=True)
-        with open(whole, "wb") as out:
-            out.write(content.encode() if isinstance(content, str) else content)
+        whole = Path(folder) / os.fsdecode(path)
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        whole.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def on_disk(folder):
     """Every file below a folder, by the bytes of its path: content, and whether it is executable."""
-    found = {}
-    root = os.fsencode(folder)
-    for place, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(place, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, root)] = (file.read(), bool(os.stat(path).st_mode & 0o111))
-    return found
+    files = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return {
+        os.fsencode(path.relative_to(folder)): (path.read_bytes(), bool(path.stat().st_mode & 0o111)) for path in files
+    }
 
 
 def of_package(package):

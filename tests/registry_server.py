@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import traceback
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +57,7 @@ class _Reading(_Handler):
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         method, path = first.split(" ")[:2]
         route = site.routes.get(path.partition("?")[0], reply("nothing here", 404))
-        while len(body) < int(headers.get("content-length", 0)) and getattr(route, "reads", True):
+        while len(body) < int(headers.get("content-length", 0)):
             body += talk.recv(65536)
         request = Sent(path, headers, method, body)
         site.requests.append(request)
@@ -64,6 +65,8 @@ class _Reading(_Handler):
             if site.stopped.is_set():
                 break
             talk.sendall(piece)
+        if route is resets:
+            talk.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         talk.close()
 
     @staticmethod
@@ -108,6 +111,11 @@ def says(status: int, code: str | None = None, message: str = "No.", **details: 
     if code is None:
         return reply("<html>Something</html>", status, Content_Type="text/html")
     return reply(json.dumps({"error": {"code": code, "message": message, "details": details}}), status)
+
+
+def resets(_: Request) -> list[bytes]:
+    """Begin to answer, and break the connection."""
+    return [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"]
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------

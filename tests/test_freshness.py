@@ -250,8 +250,9 @@ def test_while_somebody_keeps_writing_the_last_whole_skill_and_file_are_served(t
     thread.start()
     try:
         time.sleep(0.02)
-        assert source.bundle("demo") == whole
-        assert source.bundle("demo") == whole  # this one did not wait
+        before = whole._replace(current=False)
+        assert source.bundle("demo") == before
+        assert source.bundle("demo") == before  # this one did not wait
         assert source.load("demo") == whole.skill
         assert source.read("demo", "references/a.md") == page
         assert source.lookup("demo").description == "Shows generations."

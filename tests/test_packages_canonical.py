@@ -5,12 +5,13 @@ import hashlib
 import json
 import random
 import sys
+from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from packages_kit import document
 
+from packages_kit import document
 from skillbelt.errors import MissingExtraError, PackageValidationError
 from skillbelt.packages import PackageType, canonicalize, id_of, integrity, package_id
 
@@ -28,14 +29,20 @@ def shuffled(value, seed=3):
     return [shuffled(item, seed) for item in value] if isinstance(value, list) else value
 
 
+def nfc_clash(value):
+    if isinstance(value, dict):
+        return len({normalize("NFC", key) for key in value}) < len(value) or any(map(nfc_clash, value.values()))
+    return isinstance(value, list) and any(map(nfc_clash, value))
+
+
 @pytest.mark.row("S2-12")
 @given(st.dictionaries(st.text(), JSON, max_size=6), st.integers(0, 99))
 def test_the_order_of_keys_never_matters(value, seed):
-    try:
-        canonical = canonicalize(value)
-    except PackageValidationError as error:
-        assert "NFC" in error.message
+    if nfc_clash(value):
+        with pytest.raises(PackageValidationError, match="two of its keys are one"):
+            canonicalize(value)
         return
+    canonical = canonicalize(value)
     assert canonicalize(shuffled(value, seed)) == canonical
     assert canonicalize(json.loads(canonical)) == canonical
 
@@ -99,10 +106,8 @@ def test_the_id_of_a_known_document_does_not_change():
 @pytest.mark.row("S2-16")
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.dictionaries(st.text(), JSON, max_size=4))
 def test_documents_that_say_different_things_have_different_ids(one, other):
-    try:
-        first, second = canonicalize(one), canonicalize(other)
-    except PackageValidationError:
-        return
+    assume(not nfc_clash([one, other]))
+    first, second = canonicalize(one), canonicalize(other)
     assert (package_id(one) == package_id(other)) == (first == second)
     assert (first == second) == (json.loads(first) == json.loads(second))
 

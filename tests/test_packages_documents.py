@@ -5,9 +5,9 @@ import json
 import sys
 
 import pytest
-from packages_kit import TEXT, codes, document, skill_text
 from pydantic import ValidationError
 
+from packages_kit import TEXT, codes, document, skill_text
 from skillbelt import LENIENT, STRICT
 from skillbelt.errors import PackageValidationError, RegistryError
 from skillbelt.packages import (

@@ -16,7 +16,7 @@ SEED = "pkg_skl_a1b2c3d4e5f67890a1b2c3d4e5f67890abcdef"
 def test_an_id_is_its_type_and_its_hash_and_comes_back_as_it_was():
     found = PackageId.parse(f"pkg_skl_{SHA}")
     assert (found.type, found.sha1) == (PackageType.SKILL, SHA)
-    assert str(found) == f"pkg_skl_{SHA}"
+    assert (str(found), repr(found)) == (f"pkg_skl_{SHA}", f"PackageId('pkg_skl_{SHA}')")
     assert PackageId.parse(str(found)) == found == pickle.loads(pickle.dumps(found))
     assert {found: 1}[PackageId(PackageType.SKILL, SHA)] == 1
     with pytest.raises(AttributeError):

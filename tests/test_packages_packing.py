@@ -4,11 +4,10 @@ import os
 import socket
 import stat
 import zipfile
-from pathlib import Path
 
 import pytest
-from packages_kit import TEXT, codes, document, of_package, on_disk, skill_text, write
 
+from packages_kit import TEXT, codes, document, of_package, on_disk, skill_text, write
 from skillbelt import (
     LENIENT,
     STRICT,
@@ -24,6 +23,7 @@ from skillbelt import (
 from skillbelt.errors import (
     InvalidSkillError,
     PackageValidationError,
+    ResourceTypeError,
     SkillFileNotFoundError,
     SkillNotFoundError,
     SourceError,
@@ -284,7 +284,7 @@ def test_a_skill_folder_that_is_itself_a_link_was_chosen_by_the_caller(tmp_path)
 
 
 @pytest.mark.row("S2-20")
-def test_what_cannot_be_in_a_package_is_refused_all_at_once(tmp_path):
+def test_what_cannot_be_in_a_package_is_refused_all_at_once(tmp_path, monkeypatch):
     root = tmp_path / "mail"
     write(tmp_path, {"secret": "x", "other/SKILL.md": TEXT, "mail/SKILL.md": TEXT, "mail/a\\b": "x", "mail/x:/a": "y"})
     (root / "out").symlink_to("../secret")
@@ -295,11 +295,9 @@ def test_what_cannot_be_in_a_package_is_refused_all_at_once(tmp_path):
     (root / "loop").symlink_to(".")
     (root / "device").symlink_to("/dev/null")
     os.mkfifo(root / "fifo")
+    monkeypatch.chdir(root)  # the path of a socket is short
     with socket.socket(socket.AF_UNIX) as server:
-        monkey = os.getcwd()
-        os.chdir(root)
         server.bind("socket")
-        os.chdir(monkey)
         found = violations(pack, root)
     assert found == [
         ("/files/a\\b", "path-unsafe"),
@@ -359,7 +357,7 @@ def test_trees_over_a_limit_are_refused(tmp_path):
 
 def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path):
     write(tmp_path / "mail", {"SKILL.md": TEXT})
-    with open(tmp_path / "mail/sparse", "wb") as file:
+    with (tmp_path / "mail/sparse").open("wb") as file:
         file.truncate(10 << 30)
     assert violations(pack, tmp_path / "mail") == [("/files", "too-large")]
 
@@ -516,6 +514,20 @@ def test_a_file_that_becomes_a_folder_meanwhile_is_refused(tmp_path, monkeypatch
     assert violations(pack, tmp_path / "mail") == [("/files/a", "special-file")]
 
 
+def test_a_link_that_becomes_a_socket_meanwhile_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "mail", {"SKILL.md": TEXT, "a": "one"})
+    (tmp_path / "mail/link").symlink_to("a")
+
+    def socket_there(self, folder, path=""):
+        if path == "link":
+            raise ResourceTypeError("'link' is not a regular file.")
+        return kind(self, folder, path)
+
+    kind = DirectoryTree.kind
+    monkeypatch.setattr(DirectoryTree, "kind", socket_there)
+    assert violations(pack, tmp_path / "mail") == [("/files/link", "special-file")]
+
+
 def test_a_folder_that_is_exchanged_meanwhile_is_packed_as_it_was_opened(tmp_path, monkeypatch):
     write(tmp_path, {"mail/SKILL.md": TEXT, "mail/a": "old", "new/SKILL.md": TEXT, "new/a": "new"})
     before = pack(tmp_path / "mail").id
@@ -548,8 +560,13 @@ def test_unpacking_to_disk_takes_an_empty_folder_and_no_other(skill, tmp_path):
             unpack_to(packed, tmp_path / target)
     with pytest.raises(SourceError, match="cannot be written: No such file or directory"):
         unpack_to(packed, tmp_path / "no/such/folder")
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="cannot be written: Not a directory"):
         unpack_to(packed, tmp_path / "file/below")
+    with pytest.raises(SourceError, match="File name too long"):
+        unpack_to(packed, tmp_path / ("x" * 300))
+    for path in ("a\x00b", "", None):
+        with pytest.raises(SourceError, match="is not a path"):
+            unpack_to(packed, path)
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "file").read_text() == (tmp_path / "full/mine").read_text() == "mine"
 
@@ -569,7 +586,7 @@ def test_a_disk_that_fails_half_way_leaves_nothing(skill, tmp_path, monkeypatch)
 
     monkeypatch.setattr(unpacking, "_write", failing)
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(SourceError, match="No space left on device. Nothing was left there"):
+    with pytest.raises(SourceError, match=r"No space left on device\. Nothing was left there"):
         unpack_to(packed, tmp_path / "copy")
     assert len(written) == 5 and sorted(tmp_path.iterdir()) == before
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from packages_kit import document, skill_text, write
 
+from packages_kit import document, skill_text, write
 from skillbelt import STRICT, examples
 from skillbelt.errors import PackageValidationError
 from skillbelt.packages import json_schema, pack, read_package

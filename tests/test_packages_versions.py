@@ -79,13 +79,36 @@ def test_a_version_is_given_back_as_it_is_stored():
         *(
             (text, False, False)
             for text in (
-                "", "v", "vx", "x", "v1.2", "v1.2.3.4", "v1.2.3.x", "v01.2.3", "v1.02.3", "v1.2.3-", "v1.2.3-rc..1",
-                "v1.2.3-01", "v1.2.3+build", "V1.2.3", "Latest", "v1.X", "v-1.0.0", " v1.2.3", "v1.2.3\n", "v1.٢.3",
-                "v1.2.3-é", "v" + "1" * 5000 + ".0.0", "v1.2.3-" + "a" * 5000, "v1" * 100, None, 1,
-            )  # fmt: skip
+                "",
+                "v",
+                "vx",
+                "x",
+                "v1.2",
+                "v1.2.3.4",
+                "v1.2.3.x",
+                "v01.2.3",
+                "v1.02.3",
+                "v1.2.3-",
+                "v1.2.3-rc..1",
+                "v1.2.3-01",
+                "v1.2.3+build",
+                "V1.2.3",
+                "Latest",
+                "v1.X",
+                "v-1.0.0",
+                " v1.2.3",
+                "v1.2.3\n",
+                "v1.٢.3",
+                "v1.2.3-é",
+                "v" + "1" * 5000 + ".0.0",
+                "v1.2.3-" + "a" * 5000,
+                "v1" * 100,
+                None,
+                1,
+            )
         ),
     ],
-)  # fmt: skip
+)
 def test_a_text_is_an_alias_or_a_concrete_version_or_neither(text, alias, concrete):
     assert (is_alias(text), is_concrete(text)) == (alias, concrete)
     if alias or concrete:

@@ -3,9 +3,12 @@
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from skillbelt import LENIENT, NAMESPACED, STRICT, Limits
+from skillbelt import parsing as parsing_module
+from skillbelt.parsing import parse_frontmatter, reading
 from skillbelt.parsing.nodes import YamlProblem, compose_yaml
 from skillbelt.parsing.simple import simple
 from skillbelt.parsing.tree import Mapping, Scalar
@@ -107,3 +110,100 @@ def test_no_line_break_of_yaml_slips_through():
     for char in "\x85\u2028\u2029\r\x0b\x0c":
         assert simple(f"a: b{char}c: d\n") is None
     assert re.search(r"a", simple("a: b\n").source)
+
+
+# --- level 1 without a mapping, and without fields ------------------------------------------------------------------
+
+
+def answers(head, monkeypatch, **arguments):
+    """What each way of reading says: the one expression, plain mappings by lines and by YAML, everything in full."""
+    found = [parse_frontmatter(head, **arguments)]
+    with monkeypatch.context() as patch:
+        patch.setattr(parsing_module, "plainest", lambda block, directory: None)
+        found.append(parse_frontmatter(head, **arguments))
+        patch.setattr("skillbelt.parsing.nodes.simple", lambda text: None)
+        found.append(parse_frontmatter(head, **arguments))
+        patch.setattr(reading, "plain_mapping", lambda root, directory: None)
+        found.append(parse_frontmatter(head, **arguments))
+    return found
+
+
+def assert_all_ways_agree(head, monkeypatch, directory):
+    for profile in (LENIENT, STRICT, NAMESPACED):
+        for limits in (Limits(), Limits(frontmatter_bytes=64, skill_bytes=64)):
+            first, *others = answers(head, monkeypatch, profile=profile, directory=directory, limits=limits)
+            for other in others:
+                assert first == other, (profile.title, directory)
+
+
+VALUES = st.one_of(
+    WORDS,
+    st.sampled_from(
+        [
+            *("pdf", "a-b", "Pdf", "null", "On", "3d", "a" * 64, "a" * 65, "pdf ", "'pdf'", '"pdf"', "' pdf '", "''"),
+            *("Sorts mail.", "'Sorts: mail'", '"a # b"', "a, b", "Read, Write", "Bash(git add:*)", "x" * 500),
+            *("x" * 501, "y" * 1024, "y" * 1025, "' '", "é", "Ünder way", "a: b", "tail:", "\u00a0x", "yes", "1.0"),
+        ]
+    ),
+)
+FIELDS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                *("name", "description", "license", "compatibility", "allowed-tools", "metadata", "  a", "  b", "   c"),
+                *("version", "user-invocable", "disable-model-invocation"),
+            ]
+        ),
+        VALUES,
+        st.sampled_from([": ", ": ", ": ", ":", ":  "]),
+    ),
+    max_size=5,
+)
+
+
+@given(VALUES, VALUES, FIELDS, st.sampled_from([None, "pdf", "a-b"]), st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"]))
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example("pdf", "Fills forms.", [("metadata", "", ":"), ("  a", "b", ": "), ("  a", "c", ": ")], None, "\n")
+@example("pdf", "Fills forms.", [("license", "MIT", ": "), ("license", "MIT", ": ")], "pdf", "\n")
+@example("pdf", "'Fills: forms'", [("license", "MIT", ": ")], "pdf", "\n")
+@example("pdf", "'Fills: '", [], "pdf", "\n")
+@example("' pdf '", "Fills.", [], "pdf", "\n")
+@example("yes", "Fills.", [("allowed-tools", "Read, Write", ": ")], None, "\n")
+@example("pdf", "x", [("metadata", "", ":"), ("license", "MIT", ": ")], None, "\n")
+@example("pdf", "x", [("metadata", "", ":"), ("  a", "b", ": "), ("   c", "d", ": ")], None, "\n")
+def test_every_way_of_reading_level_1_says_the_same(monkeypatch, name, description, fields, directory, end):
+    lines = [f"name: {name}", f"description: {description}", *(f"{key}{colon}{value}" for key, value, colon in fields)]
+    head = end.join(["---", *lines, "---", ""]).encode("utf-8", "replace")
+    assert_all_ways_agree(head, monkeypatch, directory)
+
+
+@pytest.mark.corpus
+def test_every_way_of_reading_level_1_says_the_same_of_all_real_skills_and_most_need_no_yaml(monkeypatch):
+    blocks = [block if block.endswith("\n") else f"{block}\n" for block in corpus_blocks()]
+    for block in blocks:
+        assert_all_ways_agree(f"---\n{block}---\n".encode(), monkeypatch, None)
+    plain = sum(parsing_module.plainest(block, None) is not None for block in blocks)
+    assert plain > len(blocks) * 0.7
+
+
+def test_a_plain_head_is_read_without_yaml_fields_or_a_report(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("it was read in full")
+
+    monkeypatch.setattr(parsing_module, "read_document", never)
+    head = b"---\nname: pdf\ndescription: 'Fills: forms'\nlicense: MIT\nmetadata:\n  a: b\n---\n"
+    summary = parse_frontmatter(head, directory="pdf", path="/x", source="s").summary
+    assert (summary.name, summary.description, summary.location) == ("pdf", "Fills: forms", "/x")
+
+
+def test_the_pure_python_yaml_parser_gives_the_same(monkeypatch):
+    import yaml
+
+    text = "name: pdf\ndescription: >-\n  Fills\n  forms.\nmetadata: {a: 'b', c: \"d\"}\n"
+    fast = compose_yaml(text)
+    monkeypatch.setattr("skillbelt.parsing.nodes._Loader", yaml.BaseLoader)
+    assert compose_yaml(text) == fast
+    with pytest.raises(YamlProblem, match=r"special characters|control characters"):
+        compose_yaml("a: \x07")
+    with pytest.raises(YamlProblem, match="half a character"):
+        compose_yaml('a: "\\ud800"')

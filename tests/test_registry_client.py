@@ -27,7 +27,7 @@ from http_server import (
     truncated,
 )
 from registry_loopback import Url, running_registry
-from registry_server import WELL_KNOWN, HostileRegistry, answer, says, shown_by, skill
+from registry_server import WELL_KNOWN, HostileRegistry, answer, resets, says, shown_by, skill
 from skillbelt.errors import (
     AccessDeniedError,
     AuthenticationRequiredError,
@@ -341,6 +341,7 @@ HOSTILE: dict[str, tuple[Any, type[RegistryError], str]] = {
     "drips its body": (drip(b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n"), RegistryNetworkError, "timeout"),
     "drips its headers": (dripping_headers(), RegistryNetworkError, "timeout"),
     "hangs up": (hang_up, RegistryNetworkError, "unreachable"),
+    "breaks off": (resets, RegistryNetworkError, "unreachable"),
     "truncated": (truncated(answer(PDF).encode()[:200], 4000), RegistryNetworkError, "unreachable"),
     "oversized, and says so": (reply(b"x" * 300_000), RegistryNetworkError, "too-large"),
     "oversized, without end": (endless(), RegistryNetworkError, "too-large"),
@@ -382,16 +383,17 @@ def test_a_hostile_registry_gives_one_typed_error_within_the_deadline(
     route, kind, reason = HOSTILE[case]
     monkeypatch.setattr(policy, "is_public", lambda address: address == "127.0.0.1")
     hostile.routes["/skill/acme/pdf"] = route
+    limits = QUICK if reason == "timeout" else HttpLimits(deadline=5)
     asking = client(
         hostile.url,
-        limits=QUICK,
+        limits=limits,
         package_limits=PackageLimits(document_bytes=100_000),
         allow_private=False,
         allow_http=True,
     )
     start = time.monotonic()
     error = outcome(lambda: asking.find("acme", "pdf", "v1.x", reference="registry:acme/pdf@v1.x"))
-    assert time.monotonic() - start < QUICK.deadline + 0.2
+    assert time.monotonic() - start < limits.deadline + 0.2
     assert type(error) is kind, repr(error)
     assert error.original_reference == "registry:acme/pdf@v1.x" and len(error.message) < 1024
     if kind is RegistryNetworkError:
@@ -576,7 +578,9 @@ ENDS: dict[str, Any] = {
     "silent": silent,
     "cut": truncated(b"{", 9),
     "a file": redirect("file:///etc/passwd"),
-    "refuses": says(403, "AccessDenied", f"The key {KEY} is not good; Bearer {KEY}.", yours=[{"key": f"Bearer {KEY}"}]),
+    "refuses": says(
+        403, "AccessDenied", f"The key {KEY} is not good; Bearer {KEY}.", yours=[{"key": f"Bearer {KEY}"}, 5]
+    ),
     "a page": reply(f"{KEY} <html>"),
     "no form": reply(json.dumps({KEY: 1, "id": 5})),
 }

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -85,6 +86,16 @@ def client(url: Url) -> Iterator[httpx.Client]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A registry with one package, for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("shared") / "packages"
+    with running_registry(folder, publish_key=KEY) as url, httpx.Client(base_url=url) as found:
+        assert publish(found, skill()).status_code == 201
+        yield found
+    assert len(list((folder / "skill").rglob("*.json"))) == 1
+
+
 def facts(packed: PackedSkill, version: str | None, namespace: str | None = "acme") -> dict[str, Any]:
     return {
         "id": str(packed.id),
@@ -102,7 +113,7 @@ def facts(packed: PackedSkill, version: str | None, namespace: str | None = "acm
 @pytest.mark.row("S2-24")
 @pytest.mark.row("S2-25")
 def test_what_was_published_is_given_by_name_and_by_id(client: httpx.Client) -> None:
-    packed = skill(body='# Größe\n\n\u2028 \\ " \x7f\n', **{"scripts/a.py": "print(1)\n"})
+    packed = skill(body='# Größe\n\n\u20ac \\ " \x7f\n', **{"scripts/a.py": "print(1)\n"})
     published = publish(client, packed)
     assert published.status_code == 201
     assert published.json() == facts(packed, "v1.0.0")
@@ -228,14 +239,13 @@ def test_pages_lose_nothing_and_repeat_nothing_while_packages_are_added(client: 
 
 
 @pytest.mark.parametrize("query", ["page_size=0", "page_size=-1", "page_size=x", "page_size=", "page_size=½"])
-def test_a_page_size_is_a_number(client: httpx.Client, query: str) -> None:
-    refusal(client.get(f"/browse?{query}"), 400, "BadRequest")
+def test_a_page_size_is_a_number(shared: httpx.Client, query: str) -> None:
+    refusal(shared.get(f"/browse?{query}"), 400, "BadRequest")
 
 
 @pytest.mark.parametrize("token", ["!", "a", "_____w", "%00", "x" * 3000])
-def test_a_page_token_is_one_of_ours_or_means_nothing(client: httpx.Client, token: str) -> None:
-    publish(client, skill())
-    response = client.get(f"/browse?page_token={token}")
+def test_a_page_token_is_one_of_ours_or_means_nothing(shared: httpx.Client, token: str) -> None:
+    response = shared.get(f"/browse?page_token={token}")
     if response.status_code == 200:
         assert response.json()["packages"] == []
     else:
@@ -323,7 +333,7 @@ def test_head_says_what_get_says_without_the_body(client: httpx.Client) -> None:
 
 REFUSED = {
     "no key": ({}, 401, "AuthenticationRequired"),
-    "an empty one": ({"Authorization": "Bearer "}, 401, "AuthenticationRequired"),
+    "an empty one": ({"Authorization": "Bearer"}, 401, "AuthenticationRequired"),
     "another scheme": ({"Authorization": f"Basic {KEY}"}, 401, "AuthenticationRequired"),
     "an unknown one": ({"Authorization": "Bearer publisher-ke"}, 401, "AuthenticationRequired"),
     "a longer one": ({"Authorization": f"Bearer {KEY}y"}, 401, "AuthenticationRequired"),
@@ -410,6 +420,7 @@ def test_a_key_that_no_header_could_carry_is_refused_at_the_start(folder: Path, 
         ("/skill/acme/pdf%40v1", 400, "InvalidPackageReference"),
         ("/skill/acme/" + "a" * 65, 400, "InvalidPackageReference"),
         ("/skill/acme/%ff", 400, "InvalidPackageReference"),
+        ("/skill/acme/" + "%F0%90%90%A8" * 64, 400, "InvalidPackageReference"),  # 256 bytes
         ("/skill/acme/pdf?version=main", 400, "InvalidPackageReference"),
         ("/skill/acme/pdf?version=../../x", 400, "InvalidPackageReference"),
         ("/browse?type=nonsense", 400, "InvalidPackageReference"),
@@ -417,10 +428,9 @@ def test_a_key_that_no_header_could_carry_is_refused_at_the_start(folder: Path, 
     ],
 )
 def test_what_is_not_there_or_cannot_be_meant_has_its_own_code(
-    client: httpx.Client, path: str, status: int, code: str
+    shared: httpx.Client, path: str, status: int, code: str
 ) -> None:
-    publish(client, skill())
-    refusal(client.get(path), status, code)
+    refusal(shared.get(path), status, code)
 
 
 def test_an_unknown_package_is_answered_with_those_that_are_near(client: httpx.Client) -> None:
@@ -433,8 +443,8 @@ def test_an_unknown_package_is_answered_with_those_that_are_near(client: httpx.C
     ("method", "path"),
     [("POST", "/browse"), ("DELETE", "/skill/acme/pdf"), ("PUT", "/packages/x"), ("PATCH", "/skill/acme/pdf")],
 )
-def test_a_method_that_is_not_offered_is_405(client: httpx.Client, method: str, path: str) -> None:
-    response = client.request(method, path)
+def test_a_method_that_is_not_offered_is_405(shared: httpx.Client, method: str, path: str) -> None:
+    response = shared.request(method, path)
     refusal(response, 405, "MethodNotAllowed")
 
 
@@ -469,20 +479,18 @@ BROKEN: Mapping[str, tuple[Any, set[str]]] = {
 
 @pytest.mark.row("S2-22")
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_document_that_breaks_the_schema_is_refused_with_every_violation(
-    client: httpx.Client, folder: Path, case: str
-) -> None:
+def test_a_document_that_breaks_the_schema_is_refused_with_every_violation(shared: httpx.Client, case: str) -> None:
     sent, expected = BROKEN[case]
     body = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
-    response = client.put("/skill/acme/pdf?version=v1.0.0", content=body, headers=BEARER)
+    response = shared.put("/skill/acme/pdf?version=v1.0.1", content=body, headers=BEARER)
     error = refusal(response, 400, "PackageValidation")
     assert {violation["path"] for violation in error["details"]["violations"]} >= expected, error
-    assert not list(folder.rglob("*/*.json"))
+    assert [each["version"] for each in shared.get("/browse").json()["packages"]] == ["v1.0.0"]
 
 
 @pytest.mark.parametrize("query", ["", "?version=", "?version=latest", "?version=v1.x", "?version=v1", "?version=main"])
-def test_a_package_is_published_under_a_concrete_version_only(client: httpx.Client, query: str) -> None:
-    response = client.put(f"/skill/acme/pdf{query}", json=changed(), headers=BEARER)
+def test_a_package_is_published_under_a_concrete_version_only(shared: httpx.Client, query: str) -> None:
+    response = shared.put(f"/skill/acme/pdf{query}", json=changed(), headers=BEARER)
     refusal(response, 400, "InvalidPackageReference")
 
 
@@ -669,6 +677,32 @@ def test_a_folder_that_cannot_be_written_is_503_without_a_path_of_this_machine(
     assert "PUT /skill/acme/pdf" in caplog.text
 
 
+def test_a_folder_that_cannot_be_read_is_503(client: httpx.Client, folder: Path) -> None:
+    publish(client, skill())
+    path = folder / "skill/acme/pdf/v1.0.0.json"
+    path.unlink()
+    path.mkdir()
+    refusal(client.get("/skill/acme/pdf"), 503, "StorageFailed")
+
+
+def test_a_disk_without_room_leaves_nothing_behind(folder: Path) -> None:
+    store = DiskStore(folder)
+    large = entry_of(skill(body="x" * 500_000), "acme", "v1.0.0")
+    pid = os.fork()
+    if not pid:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+            with pytest.raises(OSError, match="too large"):
+                store.publish(*large)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert stored(folder) == ["registry.json"]
+    assert store.publish(*large)
+
+
 def test_what_nobody_expected_is_500_and_json(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = registry_app(folder, publish_keys=[KEY])
     monkeypatch.setattr(DiskStore, "packages", lambda *_: 1 / 0)
@@ -835,6 +869,11 @@ def test_a_folder_that_cannot_be_served_says_why(tmp_path: Path) -> None:
 def test_an_option_that_is_no_use_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(LimitError, match=words):
         registry_app(examples.path(), **options)
+
+
+def test_a_store_of_ones_own_can_be_served() -> None:
+    (response,) = in_process(registry_app(PlainStore(examples.path(), "mine")), ("GET", "/browse", b""))
+    assert {each["namespace"] for each in response.json()["packages"]} == {"mine"}
 
 
 def test_without_starlette_it_says_what_to_install() -> None:

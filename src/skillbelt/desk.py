@@ -89,11 +89,15 @@ class Desk:
         return own, resource
 
     def _check(self, name: str, generation: str | None) -> None:
-        if generation is not None and self.reach.bundle(name).generation != generation:
+        if generation is None:
+            return
+        bundle = self.reach.bundle(name)
+        if not bundle.current or bundle.generation != generation:
             raise ResourceChangedError(
                 f"The skill {shown(name)} changed since it was loaded. Load it again, then read its files."
             )
 
 
 def _same(known: Bundle, bundle: Bundle) -> bool:
-    return known is bundle or (known.generation == bundle.generation and known == bundle)
+    # Tuples compare by identity first, and nearly always it is the very same skill.
+    return (known.generation, known.skill, known.resources) == (bundle.generation, bundle.skill, bundle.resources)

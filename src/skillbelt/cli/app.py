@@ -13,11 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from skillbelt import __version__
-from skillbelt.cli import asking, checking, listing
+from skillbelt.cli import asking, checking, listing, packaging
 from skillbelt.cli.console import error as say_error
 from skillbelt.cli.console import print_diagnostics
 from skillbelt.cli.folders import CommandError
-from skillbelt.errors import InvalidSkillError, LimitError, MissingExtraError, SkillError, SourceError
+from skillbelt.errors import (
+    AgentConfigError,
+    InvalidSkillError,
+    LimitError,
+    MissingExtraError,
+    RegistryError,
+    SkillError,
+    SourceError,
+)
 
 __all__ = ["app"]
 
@@ -79,10 +87,13 @@ class _Group(TyperGroup):
             say_error("The skill cannot be loaded; correct this:")
             print_diagnostics(error.diagnostics, stderr=True)
             return 1
-        say_error(str(error))
+        if isinstance(error, RegistryError):
+            return packaging.explain(error)
+        for problem in str(error).splitlines() or [""]:  # a file of agents may have several
+            say_error(problem)
         if isinstance(error, CommandError):
             return error.code
-        return 2 if isinstance(error, SourceError | LimitError | MissingExtraError) else 1
+        return 2 if isinstance(error, SourceError | LimitError | MissingExtraError | AgentConfigError) else 1
 
 
 app = typer.Typer(
@@ -149,6 +160,56 @@ def ask(
 
 
 @app.command(
+    short_help="Run an agent of an agents.yaml.",
+    help="Run an agent of an agents.yaml, and see what it does; or list its agents, or check all that they name.",
+    epilog='\b\nExamples:\n  skillbelt run agents.yaml clerk "Which rows of this CSV are broken?"\n'
+    "  skillbelt run agents.yaml --check",
+)
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file of agents.")],
+    agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="Which of its agents.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(metavar="[QUESTION]", help="What you want to know or have done.")
+    ] = None,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose agent: langchain or llama-index.")
+    ] = "langchain",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="PROVIDER:NAME", help="Another model than the file's; 'offline' for built-in rules."),
+    ] = None,
+    allow_imports: Annotated[
+        bool, typer.Option("--allow-imports", help="Import the tools the file names as module:attribute; runs code.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the agents of the file and stop.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file, resolve every reference, and stop; no model is asked.")
+    ] = False,
+    as_json: _Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the system prompt that was sent.")] = False,
+) -> None:
+    """Run ``skillbelt run``."""
+    from skillbelt.cli import running  # and with it packages and their registries
+
+    if list_:
+        running.list_agents(file, as_json=as_json)
+    elif check:
+        if not running.check(file, agent, allow_imports=allow_imports, as_json=as_json):
+            raise typer.Exit(1)
+    else:
+        running.run(
+            file,
+            agent,
+            question,
+            framework=framework,
+            model=model,
+            allow_imports=allow_imports,
+            as_json=as_json,
+            verbose=verbose,
+        )
+
+
+@app.command(
     "list",
     short_help="List the skills in some folders.",
     help="List the skills in some folders; what could not be loaded is said on standard error.",
@@ -197,3 +258,6 @@ def validate(
     """Run ``skillbelt validate``."""
     if not checking.validate(paths, lenient=lenient, as_json=as_json):
         raise typer.Exit(1)
+
+
+packaging.attach(app)

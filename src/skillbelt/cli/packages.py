@@ -1,6 +1,6 @@
 """``skillbelt pack`` and ``skillbelt unpack``: a skill folder as one document, and back.
 
-What is wrong with a document is printed rule by rule. Registries are the business of :mod:`skillbelt.cli.registry`.
+Registries are the business of :mod:`skillbelt.cli.registry`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from skillbelt.cli.console import error as say_error
 from skillbelt.cli.console import line, note, print_diagnostics, print_json, write
 from skillbelt.cli.folders import CommandError, is_file, is_skill_file
-from skillbelt.errors import PackageValidationError, SkillFileNotFoundError
+from skillbelt.errors import SkillFileNotFoundError
 from skillbelt.models import JsonValue
 from skillbelt.packages import PackageLimits, PackedSkill, SkillPackage, pack, read_package, unpack_to
 from skillbelt.packages.canonical import canonicalize, id_of, integrity
 from skillbelt.parsing import LENIENT
 
-__all__ = ["document_text", "open_package", "pack_skill", "print_facts", "print_violations", "save", "unpack_skill"]
+__all__ = ["document_text", "open_package", "pack_skill", "package_facts", "print_facts", "save", "unpack_skill"]
 
 _LIMITS = PackageLimits()
 
@@ -159,22 +158,6 @@ def print_facts(facts: Mapping[str, Any]) -> None:
         width = max(len(str(file["size"])) for file in files)
         for file in files:
             write(f"  {file['size']:>{width}}  {line(file['path'])}{'  (executable)' if file['executable'] else ''}")
-
-
-def print_violations(error: PackageValidationError) -> None:
-    """Print every rule that a document breaks on a line of its own, on standard error.
-
-    Args:
-        error: What reading it raised.
-    """
-    violations = error.details.get("violations") or ()
-    if not violations:
-        say_error(error.message)
-        return
-    say_error("It cannot be a package; correct this:")
-    for each in violations:
-        where = each.get("path") or "the document"
-        note(f"{where}: {each.get('code', '')}: {each.get('message', '')}")
 
 
 def package_facts(package: SkillPackage) -> dict[str, Any]:

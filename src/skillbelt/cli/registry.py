@@ -10,7 +10,6 @@ import ipaddress
 import os
 import socket
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -97,7 +96,7 @@ def _keys(variable: str) -> list[str]:
     keys = os.environ.get(variable, "").split()
     if not keys:
         raise CommandError(
-            f"The environment variable {variable!r} is not set; set it to the API key, or to several with blanks between."
+            f"The environment variable {variable!r} is not set; set it to the API key, or to several, with blanks."
         )
     return keys
 

@@ -6,11 +6,9 @@ keeps what registries sent in the user's cache, and prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
-
-import typer
 
 from skillbelt.agents import AgentConfig, AgentSkills, LoadedSkill, load_agents, open_skills
 from skillbelt.agents.schema import OFFLINE as RULES
@@ -60,7 +58,9 @@ def run(
         split_model(model)
     config = _agent(path, name)
     if question is None or not question.strip():
-        raise CommandError(f'The question is empty; ask something, such as: skillbelt run {path} {config.name} "Hello".')
+        raise CommandError(
+            f'The question is empty; ask something, such as: skillbelt run {path} {config.name} "Hello".'
+        )
     label = model or (f"{config.provider}:{config.model}" if config.model else config.provider)
     recorder = Recorder(show=ignore if as_json else Printer(verbose=verbose))
     skills = _opened(config, recorder.on_event)
@@ -93,9 +93,7 @@ def list_agents(path: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"agents": [_record(config) for config in agents]})
         return
-    rows = [
-        (config.name, _model(config), f"{len(config.skills)} skills", config.description or "") for config in agents
-    ]
+    rows = [(config.name, _model(config), _count(config.skills), config.description or "") for config in agents]
     table(("Agent", "Model", "Skills", "Description"), rows)
 
 
@@ -153,7 +151,13 @@ def _opened(config: AgentConfig, on_event: EventHandler | None = None) -> AgentS
 
 
 def _built(
-    config: AgentConfig, framework: Framework, skills: AgentSkills, *, model: str | None, label: str, allow_imports: bool
+    config: AgentConfig,
+    framework: Framework,
+    skills: AgentSkills,
+    *,
+    model: str | None,
+    label: str,
+    allow_imports: bool,
 ) -> tuple[Any, Callable[[Any, str, Recorder], None]]:
     """Return the agent and what asks it. Both frameworks are slow to import, so only the one asked for is."""
     try:
@@ -194,6 +198,10 @@ def _checked(config: AgentConfig, *, allow_imports: bool) -> tuple[tuple[LoadedS
 def _described(skill: LoadedSkill) -> str:
     version = f" {skill.version}" if skill.version else ""
     return f"{skill.name}{version} from {skill.reference}"
+
+
+def _count(references: Sequence[object]) -> str:
+    return f"{len(references)} skill{'' if len(references) == 1 else 's'}"
 
 
 def _model(config: AgentConfig) -> str:

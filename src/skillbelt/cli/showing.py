@@ -44,6 +44,8 @@ def print_head(facts: Iterable[tuple[str, str]]) -> None:
 
 def catalog_line(catalog: Catalog) -> str:
     """Return a catalog in one line: how many skills, how large, which."""
+    if not catalog.text:
+        return "no skills"
     count, hidden = len(catalog.shown), len(catalog.omitted)
     names = ", ".join(catalog.shown[:5]) + (", …" if count > 5 else "")
     cut = f" ({hidden} more do not fit)" if hidden else ""

@@ -18,12 +18,29 @@ from typing import TYPE_CHECKING, Any
 from skillbelt.langchain.tools import SkillToolkit, skill_tools
 
 if TYPE_CHECKING:
+    from skillbelt.langchain.approval import SkillApproval
+    from skillbelt.langchain.backend import BackendSource
     from skillbelt.langchain.middleware import SkillsMiddleware
+    from skillbelt.langchain.prompts import prompt_template_text
 
-__all__ = ["SkillToolkit", "SkillsMiddleware", "skill_tools"]
+__all__ = [
+    "BackendSource",
+    "SkillApproval",
+    "SkillToolkit",
+    "SkillsMiddleware",
+    "prompt_template_text",
+    "skill_tools",
+]
+
+_HOMES = {
+    "BackendSource": "backend",
+    "SkillApproval": "approval",
+    "SkillsMiddleware": "middleware",
+    "prompt_template_text": "prompts",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "SkillsMiddleware":
-        return import_module("skillbelt.langchain.middleware").SkillsMiddleware
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

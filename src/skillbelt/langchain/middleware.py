@@ -140,7 +140,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Read skills again if asked for, and take up those that a caller or a user chose."""
-        opening, router = self._opening(state, runtime), self._router(runtime)
+        opening, router = self._opening(state, runtime), self.router_of(runtime)
         kit, update = self._kits.ready(router), None
         if kit is None or not opening.idle:
             kit, update = self._open(opening, router)
@@ -149,7 +149,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Read skills again if asked for, and take up those that a caller or a user chose."""
-        opening, router = self._opening(state, runtime), self._router(runtime)
+        opening, router = self._opening(state, runtime), self.router_of(runtime)
         kit, update = self._kits.ready(router), None
         if kit is None or not opening.idle:
             kit, update = await asyncio.to_thread(self._open, opening, router)
@@ -179,7 +179,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with the catalog in the system message and every skill in use in the messages."""
-        kit = self._kits.kit(self._router(request.runtime))
+        kit = self._kits.kit(self.router_of(request.runtime))
         held = request.state.get(HELD) or {}
         if held and kit.keeper.stale(held):
             kit.keeper.refresh(held)
@@ -192,7 +192,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the catalog in the system message and every skill in use in the messages."""
-        kit = await self._kits.akit(self._router(request.runtime))
+        kit = await self._kits.akit(self.router_of(request.runtime))
         held = request.state.get(HELD) or {}
         if held and kit.keeper.stale(held):
             await asyncio.to_thread(kit.keeper.refresh, held)
@@ -267,7 +267,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Run a tool if the skills in use allow it, and take up a skill that it loaded."""
-        kit = self._kits.kit(self._router(request.runtime))
+        kit = self._kits.kit(self.router_of(request.runtime))
         call = Call(request, kit, self._rules, self._sight)
         with span(request.tool_call) as noted:
             started = call.start()
@@ -280,7 +280,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """Run a tool if the skills in use allow it, and take up a skill that it loaded."""
-        kit = await self._kits.akit(self._router(request.runtime))
+        kit = await self._kits.akit(self.router_of(request.runtime))
         call = Call(request, kit, self._rules, self._sight)
         with span(request.tool_call) as noted:
             started = call.start()
@@ -289,9 +289,12 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         await self._teller.atell(request.runtime, call.facts)
         return ended
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    def router_of(self, runtime: Any) -> SkillRouter:
+        """Return the router of a run.
 
-    def _router(self, runtime: Any) -> SkillRouter:
+        Args:
+            runtime: The run's, as LangChain gives it to hooks and tools.
+        """
         if self._router_for is not None:
             return self._router_for(runtime)
         assert self.router is not None  # noqa: S101 - the constructor saw to it

@@ -63,7 +63,11 @@ def structured_tool(spec: core.ToolSpec) -> StructuredTool:
         return (content(result) if result.media else result.text), result.artifact
 
     async def acall(**arguments):  # type: ignore[no-untyped-def]  # noqa: ANN003, ANN202
-        return await asyncio.to_thread(call, **arguments)
+        if spec.read_only:
+            return await asyncio.to_thread(call, **arguments)
+        from skillbelt.running import in_thread  # a task that is cancelled ends the script it started
+
+        return await in_thread(call, **arguments)
 
     # LangChain looks at both at every call. Without annotations and with a signature at hand, that costs next to
     # nothing; with them it is half of what the tool itself takes.

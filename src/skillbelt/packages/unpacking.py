@@ -97,6 +97,8 @@ def unpack_to(
         SourceError: The target is there and not empty, or cannot be written; nothing was left behind.
     """
     package = _read(document, profile, limits or PackageLimits())
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder) or "\x00" in os.fspath(folder):
+        raise SourceError(f"{folder!r} is not a path; give the folder to write the skill to.")
     target = Path(os.path.abspath(os.path.expanduser(os.fspath(folder))))
     shown = repr(os.fspath(folder))
     try:

@@ -87,7 +87,11 @@ def compose(text: str) -> Node | None:
 def compose_yaml(text: str) -> Node | None:
     """Parse one YAML document with a YAML parser; takes and gives what :func:`compose` does."""
     try:
-        root = _Composer(_events(text)).document()
+        loader = _Loader(text)
+        try:
+            root = _Composer(iter(loader.get_event, None)).document()
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark: Any = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
@@ -100,15 +104,6 @@ def compose_yaml(text: str) -> Node | None:
     if isinstance(root, Mapping):
         root.source = text
     return root
-
-
-def _events(text: str) -> Iterator[Any]:
-    loader = _Loader(text)
-    try:
-        while loader.check_event():
-            yield loader.get_event()
-    finally:
-        loader.dispose()
 
 
 class _Composer:
@@ -141,6 +136,8 @@ class _Composer:
     def _node(self, event: Any, depth: int) -> tuple[Node, int]:
         """Return the node that starts with ``event`` and how many levels it is deep."""
         kind, at = type(event), event.start_mark.index
+        if kind is ScalarEvent and event.tag is None and event.anchor is None:
+            return self._scalar(event, at, depth), 1  # nearly every node
         if kind is AliasEvent:
             return self._alias(event.anchor, depth, at)
         nodes, text = self._nodes, self._text
@@ -154,10 +151,8 @@ class _Composer:
         height = 1
         node: Node
         if kind is ScalarEvent:
-            self._count(0, len(event.value), depth, at)
-            if _SURROGATE.search(event.value):  # libyaml refuses such an escape, the Python scanner does not
-                raise YamlProblem("yaml-invalid", "an escape stands for half a character", at)
-            node = Scalar(event.value, at, bool(event.style) or tag is not None, event.end_mark.index)
+            self._nodes -= 1
+            node = self._scalar(event, at, depth)
         elif kind is SequenceStartEvent:
             node, height = self._sequence(at, depth)
         else:
@@ -166,13 +161,17 @@ class _Composer:
             self._anchors[anchor] = (node, self._nodes - nodes, self._text - text, height)
         return node, height
 
-    def _next(self) -> Any:
-        return next(self._events)
+    def _scalar(self, event: Any, at: int, depth: int) -> Scalar:
+        value, style = event.value, event.style
+        self._count(1, len(value), depth, at)
+        if style == '"' and _SURROGATE.search(value):  # libyaml refuses such an escape, the Python scanner does not
+            raise YamlProblem("yaml-invalid", "an escape stands for half a character", at)
+        return Scalar(value, at, bool(style) or event.tag is not None, event.end_mark.index)
 
     def _sequence(self, at: int, depth: int) -> tuple[Sequence, int]:
         node = Sequence(at=at)
         height = 1
-        while type(event := self._next()) is not SequenceEndEvent:
+        while type(event := next(self._events)) is not SequenceEndEvent:
             item, below = self._node(event, depth + 1)
             node.items.append(item)
             height = max(height, below + 1)
@@ -181,11 +180,11 @@ class _Composer:
     def _mapping(self, at: int, depth: int) -> tuple[Mapping, int]:
         node = Mapping(at=at)
         height = 1
-        while type(event := self._next()) is not MappingEndEvent:
+        while type(event := next(self._events)) is not MappingEndEvent:
             key, _ = self._node(event, depth + 1)
             if not isinstance(key, Scalar):
                 raise YamlProblem("yaml-invalid", "a key is a list or a mapping; keys are plain text", key.at)
-            value, below = self._node(self._next(), depth + 1)
+            value, below = self._node(next(self._events), depth + 1)
             if key.text in node.pairs:
                 self._repeated.append((key.text, event.start_mark.index))
             node.pairs[key.text] = value

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plainest"]
+from skillbelt.parsing.tree import Mapping, Node, Scalar
+
+__all__ = ["plain_mapping", "plainest"]
 
 # Plain text that starts with a letter is text in YAML, but for a few words; quotes with no quote and no escape in
 # them hold what they show. What ``: `` and `` #`` mean inside a value is settled by counting, below.
@@ -31,6 +33,11 @@ _KEYS = re.compile(r"^ +([A-Za-z0-9_-]+)", re.MULTILINE)
 _REQUIRED = ("name", "description")
 _OPTIONAL = ("\nlicense: ", "\ncompatibility: ", "\nallowed-tools: ", "\nmetadata:")
 _LONGEST_NAME = 64
+_LONGEST_DESCRIPTION = 1024
+_LONGEST_COMPATIBILITY = 500
+_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_KNOWN = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+_NO_TEXT = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 
 
 def plainest(block: str, directory: str | None) -> tuple[str, str] | None:
@@ -66,3 +73,40 @@ def _repeats(block: str, metadata: str | None) -> bool:
             return True
     keys = _KEYS.findall(metadata) if metadata is not None else ()
     return len(set(keys)) != len(keys)
+
+
+def plain_mapping(root: Mapping, directory: str | None) -> tuple[str, str] | None:
+    """Return the same of a mapping that a YAML parser read, whatever it looks like as text.
+
+    Args:
+        root: The frontmatter.
+        directory: Name of the skill's folder, where it is known.
+
+    Returns:
+        Name and description; ``None`` when anything about the mapping is worth a closer look.
+    """
+    texts: dict[str, str] = {}
+    for key, node in root.pairs.items():
+        if key not in _KNOWN:
+            return None
+        if isinstance(node, Scalar) and _is_text(node):
+            texts[key] = node.text
+        elif key != "metadata" or not isinstance(node, Mapping) or not all(map(_is_text, node.pairs.values())):
+            return None
+    name, description = texts.get("name", ""), texts.get("description", "").strip()
+    if not _KEBAB.fullmatch(name) or len(name) > _LONGEST_NAME or (directory is not None and name != directory):
+        return None
+    if not description or len(description) > _LONGEST_DESCRIPTION or root.repeated or " #" in root.source:
+        return None
+    if "," in texts.get("allowed-tools", "") or "metadata" in texts:
+        return None
+    if "compatibility" in texts and not 0 < len(texts["compatibility"].strip()) <= _LONGEST_COMPATIBILITY:
+        return None
+    return name, description
+
+
+def _is_text(node: Node) -> bool:
+    """Whether a node is text beyond doubt."""
+    if not isinstance(node, Scalar):
+        return False
+    return node.quoted or (node.text[:1].isalpha() and node.text.lower() not in _NO_TEXT)

@@ -13,6 +13,7 @@ from skillbelt.models import JsonValue
 from skillbelt.parsing import fences, nodes
 from skillbelt.parsing.fields import Fields, read_fields
 from skillbelt.parsing.nodes import YamlProblem
+from skillbelt.parsing.plainest import plain_mapping
 from skillbelt.parsing.repair import repair, salvage
 from skillbelt.parsing.report import Report
 from skillbelt.text import estimate_tokens
@@ -93,6 +94,10 @@ def read_document(
     root, salvaged = _compose(block, report, first_line)
     if root is None:
         return Document()
+    if not whole and not report.found and report.profile.naming != "namespaced":
+        plain = plain_mapping(root, directory)
+        if plain is not None:
+            return Document(Fields(plain[0], None, plain[1]), root)
     report.line_of = lambda at: first_line + root.line(at)
     fields = read_fields(root, report, directory=directory, salvaged=salvaged)
     if whole and not body.strip():

@@ -28,11 +28,13 @@ class Bundle(NamedTuple):
         skill: The skill.
         resources: Its bundled files, sorted by path.
         generation: Another string when anything in the skill's folder was changed.
+        current: Whether it is what there is now; not so while somebody is writing the skill.
     """
 
     skill: Skill
     resources: tuple[ResourceInfo, ...]
     generation: str
+    current: bool = True
 
 
 @runtime_checkable

@@ -65,13 +65,18 @@ class Bundler:
         if kept is not None and self._stands(found.folder, kept.marks):
             return kept
         return self._rest.see(
-            join(found.folder, found.file), lambda: self._look(found, what), lambda: self._kept.get(found.folder)
+            join(found.folder, found.file), lambda: self._look(found, what), lambda: self._before(found.folder)
         )
 
     def last(self, folder: str) -> Skill | None:
         """Return a skill as it was made last, if it is kept."""
         kept = self._kept.get(folder)
         return kept and kept.bundle.skill
+
+    def _before(self, folder: str) -> Made | None:
+        """Return the last bundle as what it is when it is served again: not what there is now."""
+        kept = self._kept.get(folder)
+        return kept and kept._replace(bundle=kept.bundle._replace(current=False))
 
     def _stands(self, folder: str, marks: Mapping[str, str] | None) -> bool:
         """Whether nothing was changed, by one stat for each file and folder of the skill."""

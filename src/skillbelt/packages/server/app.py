@@ -54,6 +54,8 @@ __all__ = ["Bounds", "application"]
 
 _TYPE = PackageType.SKILL
 _WELL_KNOWN = "/.well-known/cleverthis-packages"
+_NAME_BYTES = 240
+"""A name is that of a folder on disk, where 255 bytes are the most; 64 letters may have 256."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -304,6 +306,10 @@ def _asked(request: Request) -> tuple[str, str, str]:
     version = request.query_params.get("version") or LATEST
     _check_type(kind)
     reference = PackageReference.parse(f"registry:{namespace}/{name}@{version}")
+    if len(name.encode()) > _NAME_BYTES:
+        raise InvalidPackageReferenceError(
+            f"The name has {len(name.encode())} bytes; at most {_NAME_BYTES} can be stored.", details={"name": name}
+        )
     if kind != _TYPE:
         raise PackageNotFoundError(f"This registry holds no packages of the type {kind!r}.", details={"type": kind})
     return str(reference.namespace), str(reference.name), normalize_version(version)

@@ -14,7 +14,6 @@ moment. Names are judged by the caller before they become paths.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -214,10 +213,6 @@ class DiskStore:
             return path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                return None  # nothing has such a name
-            raise
 
     def _read_json(self, path: Path) -> dict[str, Any] | None:
         data = self._read(path)
