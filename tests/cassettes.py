@@ -41,6 +41,7 @@ _CHANGING = ("date", "server")
 @contextmanager
 def recorded(file: Path) -> Iterator[Cassette]:
     """Record what is sent and answered meanwhile."""
+    file.unlink(missing_ok=True)  # vcrpy would keep what is on it and is not said any more
     with _cassette(file, "all") as cassette:
         yield cassette
     file.write_text(LABEL + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -62,7 +63,7 @@ def _cassette(file: Path, mode: str) -> Iterator[Cassette]:
         filter_headers=[("authorization", "Bearer ...")],
         before_record_request=_placed,
         before_record_response=_lasting,
-        match_on=["method", "uri", "headers"],
+        match_on=["method", "uri", "headers", "body"],
     )
     recorder.register_matcher("headers", _same_headers)
     with recorder.use_cassette(str(file)) as cassette:

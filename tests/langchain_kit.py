@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    trim_messages,
+)
 from langchain_core.tools import tool
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from skillbelt import MappingSource, SkillRouter
 from skillbelt.langchain import SkillsMiddleware
@@ -57,6 +67,31 @@ def write_note(text: str) -> str:
 
 
 NOTES: list[str] = []
+
+
+class Trimming(AgentMiddleware[Any, Any, Any]):
+    """Keeps the last messages: of the request only, or of the state."""
+
+    def __init__(self, last: int, *, state: bool) -> None:
+        super().__init__()
+        self.last = last
+        self.state = state
+
+    def _kept(self, messages: list[Any]) -> list[Any]:
+        return trim_messages(
+            messages, max_tokens=self.last, token_counter=len, strategy="last", start_on="human", include_system=True
+        )
+
+    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        if not self.state:
+            return None
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *self._kept(state["messages"])]}
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request if self.state else request.override(messages=self._kept(request.messages)))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request if self.state else request.override(messages=self._kept(request.messages)))
 
 
 class Story:

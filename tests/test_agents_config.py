@@ -50,6 +50,7 @@ agents:
       - acme:acme/csv@v1.2.3
       - {ID}
     tools: [lookup, "shop.tools:cancel"]
+    allowed_tools: enforce
     limits: {{deadline: 5.5, catalog_tokens: 400, output_bytes: 4096, resource_bytes: 1000}}
     options: {{temperature: 1}}
   plain:
@@ -86,6 +87,7 @@ def test_a_file_gives_its_agents_in_its_order_with_everything_it_says() -> None:
         ID,
     ]
     assert clerk.tools == ("lookup", "shop.tools:cancel")
+    assert clerk.allowed_tools == "enforce"
     assert clerk.folder == Path("/etc/app")
     assert clerk.registries["acme"].model_dump() == {
         "url": "https://skills.example.com/api",
@@ -107,6 +109,7 @@ def test_an_agent_has_what_the_defaults_say_unless_it_says_otherwise() -> None:
     assert plain.skills == ()
     assert plain.limits == AgentLimits(model_calls=10, deadline=60)
     assert plain.system_prompt is None
+    assert plain.allowed_tools == "advisory"
 
 
 def test_an_agent_may_say_nothing_at_all() -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.workflow import Context
 
-from agents_kit import FRAMEWORKS, Hub, ask, beside, build, clerk, hub, run, scripted, text_of
+from agents_kit import FRAMEWORKS, Hub, ask, beside, build, clerk, hub, run, scripted, text_of, told, write_skill
 from openai_server import OpenAIServer
 from skillbelt import AgentConfigError, AgentLimitError, MissingExtraError, SkillError
 from skillbelt.agents import AgentConfig, AgentLimits, parse_agents
@@ -259,12 +260,46 @@ def test_what_a_skill_may_put_into_a_message_is_bounded(
     assert "bytes shown" not in result
 
 
+def with_fence(tmp_path: Path, mode: str) -> AgentConfig:
+    folder = write_skill(tmp_path, "orders", "Answers questions about orders.", "# Orders")
+    text = (folder / "SKILL.md").read_text().replace("description:", "allowed-tools: lookup\ndescription:")
+    (folder / "SKILL.md").write_text(text)
+    agent = f"{{skills: [local:./orders], tools: [lookup, cancel], allowed_tools: {mode}}}"
+    return parse_agents(f"agents:\n  clerk: {agent}\n", path=tmp_path / "agents.yaml")["clerk"]
+
+
+@pytest.mark.parametrize("mode", ["advisory", "enforce"])
+def test_the_tools_a_skill_allows_are_a_hint_or_a_fence_as_the_file_says(tmp_path: Path, mode: str) -> None:
+    ran: list[str] = []
+
+    def cancel(order: str) -> str:
+        """Cancel an order."""
+        ran.append(order)
+        return "cancelled"
+
+    steps = [[("load_skill", {"name": "orders"})], CALL, [("cancel", {"order": "A1"})], "done"]
+    done = run("langchain", with_fence(tmp_path, mode), steps, tools={**TOOLS, "cancel": cancel})
+    assert done.requests[-1].results[1] == "A1 is on its way."
+    assert ran == ([] if mode == "enforce" else ["A1"])
+
+
+def test_llama_index_does_not_promise_a_fence_it_has_not(tmp_path: Path) -> None:
+    with pytest.raises(AgentConfigError) as caught:
+        with_fence(tmp_path, "enforce").to_llama_index(tools={**TOOLS, "cancel": lookup})
+    assert told(caught) == (
+        "agents.yaml:2:77: agents.clerk.allowed_tools: Only agents of LangChain can enforce allowed-tools; "
+        "write 'advisory' for LlamaIndex."
+    )
+
+
 def test_a_bound_of_bytes_holds_for_the_host_as_well(clerk: AgentConfig, hub: Hub) -> None:
     router = beside(clerk, text_of(hub, "limits: {resource_bytes: 100}")).open_skills().router
     assert len(router.read("csv", "references/rules.md").data) == 100
     assert [info.path for info in router.resources("csv")] == ["references/rules.md", "scripts/run.py"]
     assert not router.reload()
     assert router.diagnostics() == ()
+    assert "Read references/rules.md." in router.activate("csv").text
+    assert [match.summary.name for match in router.search("IBAN numbers")] == ["iban"]
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

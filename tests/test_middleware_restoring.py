@@ -9,11 +9,24 @@ from langchain.agents.middleware import (
     ContextEditingMiddleware,
     SummarizationMiddleware,
 )
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage, trim_messages
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from pydantic import Field
 
-from langchain_kit import Story, load, look, orphans, place, results, router_of, scenario, system_text, texts, times
+from langchain_kit import (
+    Story,
+    Trimming,
+    load,
+    look,
+    orphans,
+    place,
+    results,
+    router_of,
+    scenario,
+    system_text,
+    texts,
+    times,
+)
 from skillbelt import SkillRouter, estimate_tokens
 from skillbelt.errors import LimitError
 from skillbelt.langchain import SkillsMiddleware
@@ -33,28 +46,6 @@ def summary(trigger: int = 8, keep: int = 4) -> SummarizationMiddleware:
 def clearing(keep: int = 0) -> ContextEditingMiddleware:
     """The stock middleware that clears results of tools, from the first on."""
     return ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=keep)])
-
-
-class Trimming(AgentMiddleware[Any, Any, Any]):
-    """Keeps the last messages: of the request only, or of the state."""
-
-    def __init__(self, last: int, *, state: bool) -> None:
-        super().__init__()
-        self.last = last
-        self.state = state
-
-    def _kept(self, messages: list[Any]) -> list[Any]:
-        return trim_messages(
-            messages, max_tokens=self.last, token_counter=len, strategy="last", start_on="human", include_system=True
-        )
-
-    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        if not self.state:
-            return None
-        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *self._kept(state["messages"])]}
-
-    def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        return handler(request if self.state else request.override(messages=self._kept(request.messages)))
 
 
 def either(order: str, ours: Any, other: Any) -> list[Any]:
@@ -299,7 +290,7 @@ def test_as_a_message_the_text_comes_in_the_name_of_the_user(tmp_path):
 
 def test_a_model_that_thinks_aloud_gets_no_call_that_it_did_not_think_of(tmp_path):
     class Thinking(ScriptedChatModel):
-        thinking: dict[str, Any] = {"type": "enabled"}
+        thinking: dict[str, Any] = Field(default_factory=lambda: {"type": "enabled"})
 
     router = rule_book(tmp_path)
     steps = [[load("rule-book")], "loaded", "done"]

@@ -1,6 +1,7 @@
-"""Which skills a conversation has in use: first turns, parallel loads, wishes from outside, slash mentions, unloading."""
+"""Which skills a conversation has in use: first turns, parallel loads, wishes from outside, mentions, unloading."""
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def test_c06_turns_keep_their_bytes_while_the_folder_changes_and_a_reload_shows_
     story.say("second")
     (root / "two").mkdir()
     (root / "two" / "SKILL.md").write_text(skill("two"))
-    (root / "one" / "SKILL.md").unlink()
+    shutil.rmtree(root / "one")
     story.say("third")
     assert 'name="one"' in system_text(story.requests[0])
     assert len({system_text(request) for request in story.requests}) == 1
@@ -121,8 +122,7 @@ def test_skills_that_are_gone_after_a_reload_take_their_tools_with_them(tmp_path
     router = SkillRouter.from_directory(root)
     story = simple(["one", "two"], router, checkpointer=InMemorySaver(), tools=[look])
     story.say("first")
-    (root / "one" / "SKILL.md").unlink()
-    (root / "one").rmdir()
+    shutil.rmtree(root / "one")
     router.reload()
     story.say("second")
     assert story.last.tool_names == ["look"]
@@ -433,7 +433,7 @@ def test_the_catalog_may_stand_at_the_start_or_only_in_its_slot():
     story.say("go")
     assert system_text(story.last) == f"Before {router.prompt()} after."
     story = simple(["done"], router, placement="slot")
-    with pytest.raises(SkillError, match="there is none. Add it"):
+    with pytest.raises(SkillError, match="there is none"):
         story.say("go")
 
 

@@ -443,6 +443,29 @@ def test_a_skill_file_of_another_spelling_is_refused(name, tmp_path):
     assert violations(pack, tmp_path / "mail") == [("/files", "skill-file-missing")]
 
 
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("link", [("/files/SKILL.md", "symlink-escape")]),
+        ("fifo", [("/files/SKILL.md", "special-file")]),
+        ("folder", [("/files", "skill-file-missing")]),
+        ("other", [("/files/out", "symlink-escape"), ("/files", "skill-file-missing")]),
+    ],
+)
+def test_a_skill_file_that_is_no_regular_file_is_refused_as_what_it_is(how, expected, tmp_path):
+    write(tmp_path, {"outside.md": TEXT, "mail/a": ""})
+    target = tmp_path / "mail/SKILL.md"
+    if how == "link":
+        target.symlink_to(tmp_path / "outside.md")
+    elif how == "fifo":
+        os.mkfifo(target)
+    elif how == "folder":
+        write(target, {"x": ""})
+    else:
+        (tmp_path / "mail/out").symlink_to(tmp_path / "outside.md")
+    assert violations(pack, tmp_path / "mail") == expected
+
+
 def test_version_and_date_must_have_their_form(tmp_path):
     write(tmp_path / "mail", {"SKILL.md": TEXT})
     found = violations(pack, tmp_path / "mail", version="1.0", release_date="now")

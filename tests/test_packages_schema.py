@@ -1,6 +1,8 @@
 """The published JSON Schema: it is the model's, and real packages keep to it."""
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from skillbelt import STRICT, examples
 from skillbelt.errors import PackageValidationError
 from skillbelt.packages import json_schema, pack, read_package
 
-PUBLISHED = Path(__file__).parents[1] / "docs/reference/package-schema.json"
+ROOT = Path(__file__).parents[1]
+PUBLISHED = ROOT / "docs/reference/package-schema.json"
 """Written by ``python -m skillbelt.packages.schema > docs/reference/package-schema.json``."""
 
 
@@ -110,3 +113,24 @@ def test_what_the_schema_refuses_is_refused_by_reading_too(published, changes):
     with pytest.raises(PackageValidationError):
         read_package(given)
     assert published.is_valid(document())
+
+
+def codes_of_violations():
+    """Every code that stands in the source of those modules that judge documents and folders."""
+    places = {"Violation": 1, "_refuse": 1, "_stop": 0}
+    for module in ("canonical", "collecting", "packing", "reading", "rules", "shapes", "tree_rules", "verifying"):
+        path = ROOT / f"src/skillbelt/packages/{module}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in places:
+                at = places[ast.unparse(node.func).rpartition(".")[2]]
+                if len(node.args) > at and isinstance(node.args[at], ast.Constant):
+                    yield node.args[at].value
+
+
+def test_every_code_of_a_violation_is_explained():
+    page = (ROOT / "docs/reference/packages.md").read_text(encoding="utf-8")
+    section = page.partition("### Codes of violations")[2].partition("\n## ")[0]
+    explained = set(re.findall(r"`([a-z0-9-]+)`", section))
+    found = set(codes_of_violations())
+    assert len(found) > 20
+    assert found - explained == set()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillbelt import LENIENT, NAMESPACED, STRICT, Limits
 from skillbelt import parsing as parsing_module
-from skillbelt.parsing import parse_frontmatter, reading
+from skillbelt.parsing import parse_frontmatter
 from skillbelt.parsing.nodes import YamlProblem, compose_yaml
 from skillbelt.parsing.simple import simple
 from skillbelt.parsing.tree import Mapping, Scalar
@@ -121,9 +121,11 @@ def answers(head, monkeypatch, **arguments):
     with monkeypatch.context() as patch:
         patch.setattr(parsing_module, "plainest", lambda block, directory: None)
         found.append(parse_frontmatter(head, **arguments))
-        patch.setattr("skillbelt.parsing.nodes.simple", lambda text: None)
+        patch.setattr(parsing_module, "simple", lambda text: None)
         found.append(parse_frontmatter(head, **arguments))
-        patch.setattr(reading, "plain_mapping", lambda root, directory: None)
+        patch.setattr(parsing_module, "plain_pairs", lambda pairs, block, directory: None)
+        found.append(parse_frontmatter(head, **arguments))
+        patch.setattr("skillbelt.parsing.nodes.simple", lambda text: None)
         found.append(parse_frontmatter(head, **arguments))
     return found
 

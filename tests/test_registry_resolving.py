@@ -20,6 +20,7 @@ from registry_loopback import Url, running_registry
 from registry_server import WELL_KNOWN, HostileRegistry, answer, says, skill
 from skillbelt import SkillRouter, events
 from skillbelt.errors import (
+    AccessDeniedError,
     CollisionError,
     IntegrityError,
     InvalidPackageIdError,
@@ -138,6 +139,33 @@ def test_an_id_is_looked_for_in_every_registry_that_was_given(registry: Url, hos
     assert isinstance(error, RegistryNetworkError) and error.status_code == 500  # it may have it
     error = outcome(lambda: contents(None).content(UNKNOWN))
     assert isinstance(error, InvalidPackageReferenceError) and error.original_reference == UNKNOWN
+
+
+@pytest.mark.row("S2-33", "S2-37")
+def test_a_registry_that_lies_or_wants_a_key_does_not_stand_in_the_way_of_another(
+    registry: Url, hostile: HostileRegistry
+) -> None:
+    several = {"one.example": client(hostile.url), "two.example": client(registry)}
+    hostile.put(f"/packages/{PDF.id}", answer(PDF, document=dict(PDF_2.document)))
+    hostile.routes[f"/packages/{MAIL.id}"] = says(401, "AuthenticationRequired")
+    hostile.routes[f"/packages/{UNKNOWN[3:]}"] = says(403, "AccessDenied")
+    assert contents(several).content(f"ID:{PDF.id}").id == PDF.id
+    assert contents(several).content(f"ID:{MAIL.id}").id == MAIL.id
+    assert len(hostile.requests) == len(registry.requests) == 2
+    assert isinstance(outcome(lambda: contents(several).content(UNKNOWN)), AccessDeniedError)
+    error = outcome(lambda: contents({"one.example": client(hostile.url)}).content(f"ID:{PDF.id}"))
+    assert isinstance(error, IntegrityError)
+
+
+@pytest.mark.row("S2-37")
+def test_a_registry_that_let_us_wait_is_asked_last_for_the_next_id(registry: Url, hostile: HostileRegistry) -> None:
+    hostile.routes[f"/packages/{PDF.id}"] = silent
+    several = {"slow": client(hostile.url, limits=HttpLimits(deadline=0.3)), "registry.example": client(registry)}
+    asking = contents(several)
+    assert [asking.content(f"ID:{each.id}").id for each in (PDF, MAIL)] == [PDF.id, MAIL.id]
+    assert hostile.paths == [f"/packages/{PDF.id}"]
+    assert isinstance(outcome(lambda: asking.content(UNKNOWN)), PackageNotFoundError)
+    assert hostile.paths[1:] == [f"/packages/{UNKNOWN[3:]}"]
 
 
 @pytest.mark.row("S2-07")
@@ -443,6 +471,8 @@ def test_every_scheme_at_once_is_one_source_served_from_memory(registry: Url, tm
     registry.forget()
     assert [each.name for each in source.list()] == ["local-skill", "mail", "pdf"]
     assert source.load("pdf").instructions == "One.\n"
+    bundle = source.bundle("pdf")
+    assert (bundle.skill, bundle.resources) == (source.load("pdf"), source.resources("pdf")) and bundle.current
     assert source.lookup("PDF").source == f"ID:{PDF.id}"
     assert [info.path for info in source.resources("pdf")] == ["references/guide.md"]
     assert source.read("pdf", "references/guide.md").data == b"Guide.\n"

@@ -113,7 +113,7 @@ def facts(packed: PackedSkill, version: str | None, namespace: str | None = "acm
 @pytest.mark.row("S2-24")
 @pytest.mark.row("S2-25")
 def test_what_was_published_is_given_by_name_and_by_id(client: httpx.Client) -> None:
-    packed = skill(body='# Größe\n\n\u20ac \\ " \x7f\n', **{"scripts/a.py": "print(1)\n"})
+    packed = skill(body='# Größe\n\n\u20ac \\ "\n', **{"scripts/a.py": "print(1)\n"})
     published = publish(client, packed)
     assert published.status_code == 201
     assert published.json() == facts(packed, "v1.0.0")

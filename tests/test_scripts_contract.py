@@ -1,16 +1,23 @@
 """Every runner of this package under the checks that are shipped for runners of others.
 
-LocalRunner stops what it claims, each rung of SandboxRunner stops everything; as root here, as an ordinary user in
-``test_scripts_as_user.py``.
+LocalRunner stops what it claims, each rung of SandboxRunner stops everything: as the user of this process, and when
+that is root, once more as an ordinary user.
 """
 
+import os
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
+from typing import get_args
 
 import pytest
+from scripts_net import net
 
 from skillbelt.errors import ScriptError
-from skillbelt.scripts import LocalRunner, SandboxRunner
+from skillbelt.scripts import Guarantee, LocalRunner, SandboxRunner
 from skillbelt.testing.runners import ATTACKS, RunnerContract
+from skillbelt.testing.runners.hooks import LIMITS
 
 
 class Host(RunnerContract):
@@ -24,6 +31,8 @@ class Host(RunnerContract):
     def _folder(cls, tmp_path_factory):
         cls.folder = tmp_path_factory.mktemp("scripts")
         cls.runner.cache_clear()
+        with net():
+            yield
 
     def make(self, limits):
         return self.runner(type(self).folder, limits)
@@ -48,11 +57,6 @@ class Sandbox(Host):
             pytest.skip(f"NOT CHECKED: there is no {cls.rung} here: {error}")
 
     def test_it_guarantees_everything(self):
-        from typing import get_args
-
-        from skillbelt.scripts import Guarantee
-        from skillbelt.testing.runners.hooks import LIMITS
-
         assert self.make(LIMITS).guarantees == frozenset(get_args(Guarantee))
 
 
@@ -78,4 +82,24 @@ def test_there_are_at_least_44_attacks_of_every_kind():
     assert len(ATTACKS) >= 44
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
     kinds = {attack.stopped_by for attack in ATTACKS}
-    assert kinds == {"limits", "tree_kill", "clean_env", "network", "fs_read", "fs_write", "processes", "disk"}
+    assert kinds == set(get_args(Guarantee))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this is an ordinary user already")
+@pytest.mark.parametrize("runner", ["TestLocalRunner", "TestBubblewrap", "TestLandlock"])
+def test_the_same_holds_as_an_ordinary_user(runner, tmp_path):
+    folder = tmp_path / "user"
+    folder.mkdir()
+    words = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rs"]
+    words += ["--basetemp", str(folder / "pytest"), f"tests/test_scripts_contract.py::{runner}"]
+    with net():
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("as_user.py")), str(folder), sys.executable, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if "there is no" in done.stdout and runner != "TestLocalRunner":
+        pytest.skip(f"NOT CHECKED as an ordinary user: {done.stdout[-1500:]}")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert " passed" in done.stdout

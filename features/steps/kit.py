@@ -10,7 +10,7 @@ from behave import register_type
 from parse import with_pattern
 
 import skillbelt
-from skillbelt import LENIENT, NAMESPACED, STRICT, DirectorySource, Limits
+from skillbelt import LENIENT, NAMESPACED, STRICT, DirectorySource, Limits, errors
 
 PROFILES = {"STRICT": STRICT, "LENIENT": LENIENT, "NAMESPACED": NAMESPACED}
 
@@ -42,7 +42,7 @@ def _severity(word):
 
 @with_pattern("[A-Z][A-Za-z]+Error")
 def _error(word):
-    return getattr(skillbelt, word, None) or getattr(builtins, word)
+    return getattr(skillbelt, word, None) or getattr(errors, word, None) or getattr(builtins, word)
 
 
 register_type(Profile=_profile, Q=_quoted, Any=_anything, Framework=_framework, Severity=_severity, Error=_error)

@@ -23,6 +23,7 @@ __all__ = [
     "HeldSkill",
     "Reading",
     "Sight",
+    "after",
     "fingerprint",
     "hold",
     "in_use",
@@ -42,6 +43,7 @@ M = TypeVar("M")
 
 _RELOAD = {"reload": True}
 _KNOWN = 4096
+_PAST = 20
 
 
 class ActiveSkill(TypedDict):
@@ -69,6 +71,7 @@ class HeldSkill(TypedDict):
         arguments: What it was loaded with.
         by: Who chose it.
         unloaded: Whether it was put out of use; its text is then taken out of requests.
+        past: Texts of it that no longer count: the keys and fingerprints of earlier loads.
     """
 
     digest: str
@@ -78,6 +81,7 @@ class HeldSkill(TypedDict):
     arguments: NotRequired[str]
     by: NotRequired[By]
     unloaded: NotRequired[bool]
+    past: NotRequired[list[list[str]]]
 
 
 def now() -> str:
@@ -114,6 +118,22 @@ def hold(
     return ActiveSkill(name=name, digest=digest, when=now()), held
 
 
+def after(held: HeldSkill, before: HeldSkill | None) -> HeldSkill:
+    """Return the record of a skill that was loaded again: texts that it replaces are not to be followed any more.
+
+    Args:
+        held: The new record.
+        before: The one it replaces.
+    """
+    if before is None:
+        return held
+    past = [*before.get("past", [])]
+    same = before.get("arguments") == held.get("arguments")
+    if before.get("unloaded") or (same and before["text"] != held["text"]):
+        past.append([before["key"], before["text"]])
+    return {**held, "past": past[-_PAST:]} if past else held
+
+
 def removal(name: str) -> dict[str, Any]:
     """Return the update of the public list that takes a skill out of it.
 
@@ -139,7 +159,7 @@ def merge_active(old: Sequence[Any] | None, new: Sequence[Any] | None) -> list[d
     merged = {_key(record): dict(record) for record in old or []}
     for item in [new] if isinstance(new, str) else new:
         record = {"name": item} if isinstance(item, str) else item
-        if not isinstance(record, Mapping) or not (record.get("reload") or isinstance(record.get("name"), str)):
+        if not isinstance(record, Mapping) or not ("reload" in record or isinstance(record.get("name"), str)):
             raise SkillError(
                 f"active_skills takes names of skills, or records with a name, not {type(item).__name__}. "
                 'Write ["pdf-forms"].'
@@ -251,7 +271,17 @@ class Sight(Generic[M]):
             messages: The messages, oldest first.
             held: The skill's record.
         """
-        want = (held["key"], held["text"])
+        return self.look(messages, held["key"], held["text"])
+
+    def look(self, messages: Sequence[M], key: str, text: str) -> tuple[int | None, bool]:
+        """Return where the message of a key stands, and whether it holds a text.
+
+        Args:
+            messages: The messages, oldest first.
+            key: Id of a call or message.
+            text: Fingerprint of the text.
+        """
+        want = (key, text)
         seen = self._seen.get(want)
         if seen is not None and seen.index is not None and seen.index < len(messages):
             found = self._read(messages[seen.index])

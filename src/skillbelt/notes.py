@@ -117,6 +117,14 @@ class Notes:
         """
         return f"[The instructions of the skill {_said(name)} were unloaded. Call load_skill to read them again.]"
 
+    def older(self, name: str) -> str:
+        """Return what stands in place of a text of a skill that was loaded again since.
+
+        Args:
+            name: The skill.
+        """
+        return f"[An older text of the skill {_said(name)} stood here. It was loaded again since; follow that one.]"
+
     def unload(self, name: str, *, active: bool) -> str:
         """Return the answer to ``unload_skill``.
 

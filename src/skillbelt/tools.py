@@ -144,7 +144,13 @@ class _Arguments(BaseModel):
 
 
 def skill_tools(
-    router: SkillRouter, *, listing: bool = False, media: bool = False, unload: bool = False, hidden: bool = False
+    router: SkillRouter,
+    *,
+    listing: bool = False,
+    media: bool = False,
+    unload: bool = False,
+    hidden: bool = False,
+    scripts: bool | None = None,
 ) -> tuple[ToolSpec, ...]:
     """Return the tools for a router's skills; none when it has no skills for a model (SPEC-089).
 
@@ -158,6 +164,7 @@ def skill_tools(
         media: Hand over pictures and PDF documents as they are, for models that take them as results of tools.
         unload: Add ``unload_skill``, for hosts that keep track of the skills in use.
         hidden: Serve skills as well that their authors keep from the model, for one that a user chose.
+        scripts: Whether a skill has a script, where the host knows; ``None`` looks.
     """
     router = router if hidden else router.for_model()
     summaries = router.skills()
@@ -169,7 +176,7 @@ def skill_tools(
         specs.append(_search_tool(router))
     if listing:
         specs.append(_list_tool(router))
-    if router.runs_scripts and _has_scripts(router, summaries):
+    if router.runs_scripts and (_has_scripts(router, summaries) if scripts is None else scripts):
         specs.append(_run_tool(router, name))
     if unload:
         specs.append(_unload_tool(router, name))
@@ -231,15 +238,18 @@ def _load_tool(router: SkillRouter, name: Any) -> ToolSpec:
     def run(name: str, arguments: str | None = None) -> ToolResult:
         activation = router.activate(name, arguments=arguments)
         skill = activation.skill
+        text = activation.text + _dead_scripts(router, skill.name)
         artifact = {
             "skill": skill.name,
             "digest": skill.digest,
             "truncated": activation.truncated,
-            "text": fingerprint(activation.text),
+            "text": fingerprint(text),
         }
         if skill.frontmatter.allowed_tools:
             artifact["allowed_tools"] = list(skill.frontmatter.allowed_tools)
-        return ToolResult(activation.text + _dead_scripts(router, skill.name), artifact)
+        if arguments is not None:
+            artifact["arguments"] = arguments
+        return ToolResult(text, artifact)
 
     args = create_model(
         "LoadSkillArgs",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from skillbelt.agents.config import AgentConfig
 from skillbelt.agents.loading import load_agents, parse_agents
+from skillbelt.agents.one_tool import OneToolRenderer, one_tool
 from skillbelt.agents.problems import ConfigProblem
 from skillbelt.agents.schema import AgentLimits, ModelOptions, RegistrySettings, json_schema
 from skillbelt.agents.skills import AgentSkills, LoadedSkill, loaded_skills, open_skills
@@ -25,10 +26,12 @@ __all__ = [
     "ConfigProblem",
     "LoadedSkill",
     "ModelOptions",
+    "OneToolRenderer",
     "RegistrySettings",
     "json_schema",
     "load_agents",
     "loaded_skills",
+    "one_tool",
     "open_skills",
     "parse_agents",
 ]

@@ -10,7 +10,8 @@ __all__ = ["too_late", "too_many"]
 def too_many(allowed: int) -> AgentLimitError:
     """Return the exception for one call of the model too many."""
     return AgentLimitError(
-        f"The run was ended after {allowed} calls of the model; limits.model_calls allows no more.",
+        f"The run was ended after {allowed} call{'' if allowed == 1 else 's'} of the model; "
+        "limits.model_calls allows no more.",
         limit="model_calls",
         allowed=allowed,
     )

@@ -98,9 +98,7 @@ def _told(document: Document, error: Any) -> ConfigProblem:
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
         return document.problem(loc, f"Expected a number of {words} {context[key]:g}, not {found}.")
-    if kind == "literal_error":
-        return document.problem(loc, f"Expected {context['expected']}, not {found}.")
-    if kind == "form":
+    if kind in ("literal_error", "form"):
         return document.problem(loc, f"Expected {context['expected']}, not {found}.")
     if kind == "too_short":
         return document.problem(loc, "Expected at least one agent.")

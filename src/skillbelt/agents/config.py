@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from skillbelt.agents.document import Document
 from skillbelt.agents.problems import ConfigProblem, Loc, dotted
@@ -57,6 +57,7 @@ class AgentConfig:
         system_prompt: Its own prompt.
         skills: References to its skills, in order.
         tools: Names of its other tools.
+        allowed_tools: Whether the allowed-tools of skills in use are a hint or a fence.
         limits: Its bounds, those of the defaults filled in.
         options: What the provider's model is made with.
         registries: The registries of the file.
@@ -76,6 +77,7 @@ class AgentConfig:
     system_prompt: str | None = None
     skills: tuple[PackageReference, ...] = ()
     tools: tuple[str, ...] = ()
+    allowed_tools: Literal["advisory", "enforce"] = "advisory"
     limits: AgentLimits = field(default_factory=AgentLimits)
     options: ModelOptions = field(default_factory=ModelOptions)
     registries: Mapping[str, RegistrySettings] = field(default_factory=lambda: MappingProxyType({}))

@@ -44,7 +44,7 @@ def build(
     ]
     chat = chosen(config, model, langchain_model)
     skills = config.open_skills() if skills is None else skills
-    added = [] if skills.router is None else [SkillsMiddleware(skills.router)]
+    added = [] if skills.router is None else [SkillsMiddleware(skills.router, allowed_tools=config.allowed_tools)]
     check_names(config, [tool.name for tool in own], [tool.name for each in added for tool in each.tools])
     prompt = config.system_prompt
     if prompt is not None and skills.router is None:

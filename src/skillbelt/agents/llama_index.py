@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from skillbelt.agents.bounds import too_late, too_many
 from skillbelt.agents.config import DEFAULT_MODEL_CALLS, AgentConfig
 from skillbelt.agents.models import chosen, llama_index_model
+from skillbelt.agents.problems import refusal
 from skillbelt.agents.skills import AgentSkills, LoadedSkill
 from skillbelt.agents.tools import check_names, find_tools
 from skillbelt.errors import MissingExtraError
@@ -110,6 +111,10 @@ def build(
     options: dict[str, Any],
 ) -> ConfiguredFunctionAgent:
     """Build the agent; see :meth:`~skillbelt.agents.AgentConfig.to_llama_index`."""
+    if config.allowed_tools == "enforce":
+        # Better no agent than a fence that is none.
+        message = "Only agents of LangChain can enforce allowed-tools; write 'advisory' for LlamaIndex."
+        raise refusal([config.problem(("allowed_tools",), message)])
     own = [
         tool if isinstance(tool, BaseTool) else FunctionTool.from_defaults(tool)
         for tool in find_tools(config, tools, allow_imports=allow_imports)

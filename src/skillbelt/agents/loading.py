@@ -88,6 +88,7 @@ def _agent(name: str, entry: AgentEntry, file: AgentsFile, document: Document, f
         system_prompt=defaults.system_prompt if entry.system_prompt is None else entry.system_prompt,
         skills=tuple(map(PackageReference.parse, skills or ())),
         tools=tuple(tools or ()),
+        allowed_tools=entry.allowed_tools or defaults.allowed_tools or "advisory",
         limits=_filled(AgentLimits(), defaults.limits, entry.limits),
         options=_filled(ModelOptions(), defaults.options, entry.options),
         registries=MappingProxyType({key.lower(): value for key, value in (file.registries or {}).items()}),

@@ -168,6 +168,9 @@ class Settings(_Model):
         max_length=1000,
         description="Names of tools that the host passes, or module:attribute where it allows imports.",
     )
+    allowed_tools: Literal["advisory", "enforce"] | None = Field(
+        None, description="Whether the allowed-tools of skills in use are a hint (advisory) or a fence (enforce)."
+    )
     limits: AgentLimits | None = Field(None, description="Bounds of the agent.")
     options: ModelOptions | None = Field(None, description="What the provider's model is made with.")
 

@@ -89,7 +89,7 @@ class _Group(TyperGroup):
             return 1
         if isinstance(error, RegistryError):
             return packaging.explain(error)
-        for problem in str(error).splitlines() or [""]:  # a file of agents may have several
+        for problem in str(error).splitlines() if isinstance(error, AgentConfigError) else [str(error)]:
             say_error(problem)
         if isinstance(error, CommandError):
             return error.code

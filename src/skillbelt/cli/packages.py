@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from skillbelt.cli.console import line, note, print_diagnostics, print_json, write
 from skillbelt.cli.folders import CommandError, is_file, is_skill_file
 from skillbelt.errors import SkillFileNotFoundError
@@ -49,7 +51,7 @@ def pack_skill(path: str, *, output: str | None, version: str | None, as_json: b
     if packed.links:
         note(f"Links packed as what they lead to: {', '.join(packed.links)}")
     if output == "-":
-        sys.stdout.write(text)
+        typer.echo(text.encode(), nl=False)  # UTF-8, whatever the locale says
         return
     if output is not None:
         save(output, text)

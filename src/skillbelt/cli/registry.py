@@ -18,7 +18,7 @@ import typer
 from skillbelt.cli.console import note, print_diagnostics, print_json, table, write
 from skillbelt.cli.folders import CommandError, left_out
 from skillbelt.cli.packages import document_text, open_package, package_facts, print_facts, save
-from skillbelt.errors import AuthenticationRequiredError, MissingExtraError, RegistryError
+from skillbelt.errors import AuthenticationRequiredError, MissingExtraError, RegistryError, RegistryNetworkError
 from skillbelt.packages import PackageLimits, PackageReference, read_package
 from skillbelt.parsing import LENIENT
 
@@ -169,7 +169,16 @@ class Place:
         )
 
     def hint(self, error: RegistryError) -> RegistryError:
-        """Return an error, with what to do about it on a command line."""
+        """Return an error with what to do about it on a command line.
+
+        Args:
+            error: What the client raised.
+        """
+        if isinstance(error, RegistryNetworkError) and error.details.get("reason") == "refused":
+            said = error.message
+            for argument, option in (("allow_private=True", "--allow-private"), ("allow_http=True", "--allow-http")):
+                said = said.replace(argument, option)
+            return RegistryNetworkError(said, url=error.url, details=error.details)
         if isinstance(error, AuthenticationRequiredError):
             done = "is not one it knows" if self._key else "is not set"
             return AuthenticationRequiredError(
@@ -231,7 +240,7 @@ def show(place: Place, wanted: str, *, output: str | None, as_json: bool) -> Non
         raise place.hint(error) from None
     package = read_package(found.answer["document"], reference=wanted, limits=PackageLimits(), profile=LENIENT)
     if output == "-":
-        sys.stdout.write(document_text(package.to_document()))
+        typer.echo(document_text(package.to_document()).encode(), nl=False)  # UTF-8, whatever the locale says
         return
     if output is not None:
         save(output, document_text(package.to_document()))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import typer
+
 from skillbelt.agents import AgentConfig, AgentSkills, LoadedSkill, load_agents, open_skills
 from skillbelt.agents.schema import OFFLINE as RULES
 from skillbelt.agents.tools import find_tools
@@ -20,11 +22,22 @@ from skillbelt.cli.folders import CommandError
 from skillbelt.cli.models import failure, split_model
 from skillbelt.cli.showing import OFFLINE, Printer, catalog_line, ignore, print_head, run_record
 from skillbelt.cli.steps import Recorder
-from skillbelt.errors import AgentConfigError, RegistryError, SkillError, did_you_mean
+from skillbelt.errors import (
+    AccessDeniedError,
+    AgentConfigError,
+    AuthenticationRequiredError,
+    RegistryError,
+    RegistryNetworkError,
+    SkillError,
+    did_you_mean,
+)
 from skillbelt.events import EventHandler
 from skillbelt.models import Catalog
 
 __all__ = ["check", "list_agents", "run"]
+
+_ENVIRONMENT = (RegistryNetworkError, AuthenticationRequiredError, AccessDeniedError)
+"""Failures that are about the network and its keys, and no package: exit code 2."""
 
 
 def run(
@@ -63,7 +76,12 @@ def run(
         )
     label = model or (f"{config.provider}:{config.model}" if config.model else config.provider)
     recorder = Recorder(show=ignore if as_json else Printer(verbose=verbose))
-    skills = _opened(config, recorder.on_event)
+    try:
+        skills = _opened(config, recorder.on_event)
+    except RegistryError as error:  # a line for each reference that failed
+        for problem in str(error).splitlines():
+            say_error(problem)
+        raise typer.Exit(2 if isinstance(error, _ENVIRONMENT) else 1) from error
     agent, ask = _built(config, chosen, skills, model=model, label=label, allow_imports=allow_imports)
     catalog = Catalog(text="") if skills.router is None else skills.router.catalog()
     if not as_json:
@@ -160,20 +178,23 @@ def _built(
     allow_imports: bool,
 ) -> tuple[Any, Callable[[Any, str, Recorder], None]]:
     """Return the agent and what asks it. Both frameworks are slow to import, so only the one asked for is."""
+    make: Any
+    ask: Any
     try:
         if framework is Framework.LANGCHAIN:
             from skillbelt.cli import langchain_run
 
-            agent: Any = config.to_langchain(model=model, skills=skills, allow_imports=allow_imports)
-            return agent, langchain_run.run_agent
-        from skillbelt.cli import llama_index_run
+            make, ask = config.to_langchain, langchain_run.run_agent
+        else:
+            from skillbelt.cli import llama_index_run
 
-        agent = config.to_llama_index(model=model, skills=skills, allow_imports=allow_imports)
-        return agent, llama_index_run.run_agent
+            make, ask = config.to_llama_index, llama_index_run.run_agent
+        agent = make(model=model, skills=skills, allow_imports=allow_imports)
     except SkillError:
         raise
     except Exception as error:
         raise failure(error, label) from error
+    return agent, ask
 
 
 def _checked(config: AgentConfig, *, allow_imports: bool) -> tuple[tuple[LoadedSkill, ...], list[str]]:

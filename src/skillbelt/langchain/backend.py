@@ -113,6 +113,8 @@ class BackendTree:
         (got,) = self._asked(self._backend.download_files, [self.where(whole)], path)
         data, error = got.content, got.error
         if error or data is None:
+            if error == "file_not_found" and self.kind(folder, path).kind == "directory":
+                error = "is_directory"  # stores know files only; whether there is a folder takes a listing
             raise _file_error(str(error), path)
         if len(data) > _MOST:
             raise ResourceTypeError(f"{shown(path)} is too large to be read ({len(data)} bytes).")

@@ -15,7 +15,7 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 
-from skillbelt.active import HeldSkill, Sight, hold, in_use, removal, same_load
+from skillbelt.active import HeldSkill, Sight, after, hold, in_use, removal, same_load
 from skillbelt.errors import SkillError
 from skillbelt.fence import Fence
 from skillbelt.langchain.kit import Kit
@@ -212,13 +212,13 @@ class Call:
             self.facts.append(fact("repeated", skill=name, digest=digest))
             return answer.saying(self._notes.same_message(name))
         tools = [str(tool) for tool in artifact.get("allowed_tools") or ()]
-        active, held = hold(name, digest, text, self._id, tools=tools, arguments=self._arguments.get("arguments"))
+        active, held = hold(name, digest, text, self._id, tools=tools, arguments=artifact.get("arguments"))
         tokens = self._kit.layout.restore.count(text_of(answer.message))
         self.facts.append(fact("activated", skill=name, digest=digest, tokens=tokens, by="model"))
         missing = self._rules.fence.unbound(tools, self._bound())
         if missing:
             self.facts.append(fact("unbound", skill=name, tools=[*missing]))
-        return answer.writing({ACTIVE: [active], HELD: {name: held}})
+        return answer.writing({ACTIVE: [active], HELD: {name: after(held, record)}})
 
     def _unloaded(self, answer: Answer, name: str) -> ToolMessage | Command[Any]:
         record = self._held.get(name)

@@ -93,7 +93,9 @@ class Kit:
         """
         known = self._variants.get((media, hidden))
         if known is None:
-            known = {tool.name: tool for tool in self._make(media=media, hidden=hidden)}
+            # No look at the disk: whether there are scripts was seen when the kit was made.
+            scripts = "run_skill_script" in self.tools
+            known = {tool.name: tool for tool in self._make(media=media, hidden=hidden, scripts=scripts)}
             self._variants[media, hidden] = known
         return known.get(name)
 
@@ -119,9 +121,12 @@ class Kit:
             ready = self._system = (given, self._placed(given))
         return ready[1]
 
-    def _make(self, *, media: bool = False, hidden: bool = False) -> list[StructuredTool]:
+    def _make(
+        self, *, media: bool = False, hidden: bool = False, scripts: bool | None = None
+    ) -> list[StructuredTool]:
+        layout = self.layout
         specs = core.skill_tools(
-            self.router, listing=self.layout.listing, unload=self.layout.unload, media=media, hidden=hidden
+            self.router, listing=layout.listing, unload=layout.unload, media=media, hidden=hidden, scripts=scripts
         )
         return [structured_tool(spec) for spec in specs]
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from skillbelt.active import By, HeldSkill, Sight, fingerprint, hold, takes_reload
+from skillbelt.active import By, HeldSkill, Sight, after, fingerprint, hold, removal, takes_reload
 from skillbelt.errors import InvalidSkillError, SkillNotFoundError
 from skillbelt.langchain.kit import Kit
 from skillbelt.langchain.state import ACTIVE, HELD, MARK, text_of
@@ -81,6 +81,8 @@ class Opening:
             activation = kit.router.quiet().activate(name, arguments=arguments)
             skill, text = activation.skill, fingerprint(activation.text)
             kit.keeper.note(skill.name, arguments, activation)
+            if name != skill.name:  # the record of the wish gives way to one under the skill's own name
+                active.append(removal(name))
             known = self._held.get(skill.name)
             if skill.name in held:
                 return
@@ -100,7 +102,7 @@ class Opening:
                 by=by,
             )
             active.append(public)
-            held[skill.name] = record
+            held[skill.name] = after(record, known)
             messages.append(_message(said, skill.name, key))
             tokens = kit.layout.restore.count(activation.text)
             self.facts.append(fact("activated", skill=skill.name, digest=skill.digest, tokens=tokens, by=by))
@@ -114,7 +116,7 @@ class Opening:
             except (SkillNotFoundError, InvalidSkillError):
                 if "digest" not in record:
                     raise
-                active.append({"name": name, "removed": True})
+                active.append(removal(name))
         for name in self._preload:
             choose(name, None, "host")
         for said in self._slashed():

@@ -61,6 +61,10 @@ class Shaper:
         whole: set[str] = set()
         self.restored = []
         for name, record in self._held.items():
+            for key, text in record.get("past", ()):
+                place, stands = self._sight.look(shaped, key, text)
+                if stands and place is not None:
+                    shaped[place] = _with(shaped[place], self._notes.older(name))
             index, there = self._sight.find(shaped, record)
             if record.get("unloaded"):
                 if there and index is not None:

@@ -120,7 +120,8 @@ class _Span:
 
     def note(self, facts: list[Fact]) -> None:
         for told in facts:
-            self._span.set_attribute("skillbelt.outcome", told["event"])
+            if told["event"] != "unbound":  # a remark on the skill, not how the call ended
+                self._span.set_attribute("skillbelt.outcome", told["event"])
             for key, name in _ATTRIBUTES.items():
                 if key in told:
                     self._span.set_attribute(name, told[key])

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from skillbelt.errors import (
     IntegrityError,
@@ -37,10 +36,10 @@ from skillbelt.packages.canonical import package_id
 from skillbelt.packages.exchange import Exchange
 from skillbelt.packages.ids import PackageId, PackageType
 from skillbelt.packages.limits import PackageLimits
-from skillbelt.packages.references import PackageReference
+from skillbelt.packages.places import concrete_place, place, place_path
 from skillbelt.packages.refusals import unusable
 from skillbelt.packages.verifying import check_name, check_place, verified
-from skillbelt.packages.versions import LATEST, is_concrete, normalize_version
+from skillbelt.packages.versions import LATEST
 from skillbelt.sources.fetch import HttpLimits
 from skillbelt.sources.paths import shown
 from skillbelt.sources.urls import Veiled, public_url
@@ -204,12 +203,12 @@ class RegistryClient:
         Raises:
             RegistryError: As for :meth:`find`.
         """
-        wanted = _place(type, namespace, name, version, reference)
+        wanted = place(type, namespace, name, version, reference)
         deadline = self._exchange.deadline()
         question = self._exchange.question(
             shown(f"{namespace}/{name}@{wanted}"),
             self._exchange.address(
-                _path(type, namespace, name), {"version": wanted}, deadline=deadline, reference=reference
+                place_path(type, namespace, name), {"version": wanted}, deadline=deadline, reference=reference
             ),
             unless=InvalidPackageReferenceError,
             missing=PackageNotFoundError,
@@ -241,9 +240,9 @@ class RegistryClient:
             RegistryNetworkError: The registry does not offer it, or gave no usable answer.
             RegistryError: As the registry, or the network, has it; see :mod:`skillbelt.errors`.
         """
-        _place(type, namespace, name, LATEST, None)
+        place(type, namespace, name, LATEST)
         deadline = self._exchange.deadline()
-        url = self._exchange.address(f"{_path(type, namespace, name)}/versions", deadline=deadline)
+        url = self._exchange.address(f"{place_path(type, namespace, name)}/versions", deadline=deadline)
         question = self._exchange.question(shown(f"{namespace}/{name}"), url, unless=InvalidPackageReferenceError)
         return self._exchange.get(question, read_versions, self._index_bytes, deadline)
 
@@ -316,15 +315,12 @@ class RegistryClient:
             RegistryNetworkError: No usable answer; ``details["sent"]`` tells whether it may have been published.
         """
         name = str(document.get("name"))
-        wanted = _place(PackageType.SKILL, namespace, name, version, None)
-        if not is_concrete(wanted):
-            raise InvalidPackageReferenceError(
-                f"A package is published under a concrete version such as 'v1.2.3', not {shown(version)}.",
-                details={"version": version[:200]},
-            )
+        wanted = concrete_place(PackageType.SKILL, namespace, name, version)
         mine = package_id(document)
         deadline = self._exchange.deadline()
-        url = self._exchange.address(_path(PackageType.SKILL, namespace, name), {"version": wanted}, deadline=deadline)
+        url = self._exchange.address(
+            place_path(PackageType.SKILL, namespace, name), {"version": wanted}, deadline=deadline
+        )
         question = self._exchange.question(shown(f"{namespace}/{name}@{wanted}"), url, unless=PackageValidationError)
         body = json.dumps(dict(document), ensure_ascii=False, separators=(",", ":")).encode()
         info = self._exchange.put(question, body, read_published, deadline)
@@ -334,18 +330,3 @@ class RegistryClient:
                 details={"what": "id", "expected": str(mine), "found": info.id[:200]},
             )
         return info
-
-
-def _place(kind: str, namespace: str, name: str, version: str, reference: str | None) -> str:
-    """Return the version of a place that may be asked for, in the form that is sent."""
-    try:
-        if kind not in list(PackageType):
-            raise InvalidPackageReferenceError(f"{shown(str(kind))} is no type of package; skills are of type 'skill'.")
-        PackageReference.parse(f"registry:{namespace}/{name}@{version}")
-    except InvalidPackageReferenceError as error:
-        raise InvalidPackageReferenceError(error.message, details=error.details, original_reference=reference) from None
-    return normalize_version(version)
-
-
-def _path(kind: str, namespace: str, name: str) -> str:
-    return "/".join(quote(str(part), safe="") for part in (kind, namespace, name))

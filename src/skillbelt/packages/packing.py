@@ -24,13 +24,15 @@ from skillbelt.packages.projection import project
 from skillbelt.packages.rules import as_violation, lifecycle_violations, parse_packed
 from skillbelt.packages.schema import FORMAT
 from skillbelt.packages.unpacking import unpack, unpack_to
-from skillbelt.packages.violations import Violation, refused
+from skillbelt.packages.violations import Violation, pointer, refused
 from skillbelt.parsing import LENIENT, SKILL_FILE, Profile
 from skillbelt.sources.base import ResourceSource
 from skillbelt.sources.directory import DirectoryTree
 from skillbelt.sources.tree_source import TreeSource
 
 __all__ = ["PackedSkill", "pack", "pack_skill", "unpack", "unpack_to"]
+
+_SKILL_FILE_AT = pointer("files", SKILL_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ def pack(
         collected = collect(DirectoryTree(root), "", limits or PackageLimits(), ignore)
     except ResourceNotFoundError:
         raise SkillFileNotFoundError(f"{os.fspath(path)!r} was not found; give a skill folder.") from None
-    if not any(name.casefold() == SKILL_FILE.casefold() for name in collected.contents):
+    names = {name.partition("/")[0].casefold() for name in collected.contents}
+    if not collected.violations and SKILL_FILE.casefold() not in names:
         raise SkillFileNotFoundError(f"{os.fspath(path)!r} has no {SKILL_FILE}.")
     return _packed(collected, root.name, version, release_date, limits or PackageLimits(), profile)
 
@@ -200,7 +203,7 @@ def _packed(
         diagnostics = parsed.diagnostics
         violations.extend(as_violation(d) for d in diagnostics if d.severity == "error")
         fields = project(parsed.skill) if parsed.skill is not None else {}
-    elif not any(v.path == "/files" for v in violations):  # reading may have stopped before it
+    elif not any(v.path in ("/files", _SKILL_FILE_AT) for v in violations):  # it is not reached, or refused itself
         message = f"there is no {SKILL_FILE}; the file has exactly this name."
         violations.append(Violation("/files", "skill-file-missing", message))
     if violations:

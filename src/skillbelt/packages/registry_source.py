@@ -16,17 +16,17 @@ from skillbelt.errors import LimitError, RegistryError, RegistryNetworkError
 from skillbelt.limits import MIB
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.packages.ids import PackageId
+from skillbelt.packages.limits import PackageLimits
 from skillbelt.packages.references import PackageReference
 from skillbelt.packages.resolving import LoadedPackage, PackageContentResolver, ReferenceResolver
 from skillbelt.packages.unpacking import unpack
 from skillbelt.parsing import name_key
-from skillbelt.sources.base import Problems, ResourceSource, Versions
+from skillbelt.sources.base import Bundle, Problems, ResourceSource, Versions
 from skillbelt.sources.paths import shown
-from skillbelt.sources.sound import problems_of, versions_of
+from skillbelt.sources.sound import bundle_of, problems_of, versions_of
 
 if TYPE_CHECKING:
     from skillbelt.packages.cache import RegistryCache
-    from skillbelt.packages.limits import PackageLimits
     from skillbelt.packages.registries import Registry
 
 __all__ = ["RegistrySource"]
@@ -77,6 +77,7 @@ class RegistrySource:
     ) -> None:
         if isinstance(references, str | PackageReference):
             raise LimitError("references must be a list of references; put the one into a list.")
+        limits = limits or PackageLimits()
         resolver = ReferenceResolver(registry, cache=cache, base=base)
         self.packages: tuple[LoadedPackage, ...] = _loaded(
             PackageContentResolver(resolver, limits=limits), list(references)
@@ -86,8 +87,8 @@ class RegistrySource:
         self._summaries = tuple(self._merged.list())
         self._owners: dict[str, ResourceSource] = {}
         for part in parts:
-            for summary in part.list():
-                self._owners.setdefault(name_key(summary.name), part)
+            for key in versions_of(part):  # of what was listed just now
+                self._owners.setdefault(key, part)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({[each.resolved.reference.text for each in self.packages]})"
@@ -119,6 +120,17 @@ class RegistrySource:
             SkillNotFoundError: There is none of that name.
         """
         return self._owner(name).load(name)
+
+    def bundle(self, name: str) -> Bundle:
+        """Return one skill with the list of its files.
+
+        Args:
+            name: As for :meth:`lookup`.
+
+        Raises:
+            SkillNotFoundError: There is none of that name.
+        """
+        return bundle_of(self._owner(name), name)
 
     def resources(self, name: str) -> Sequence[ResourceInfo]:
         """Return the bundled files of a skill, sorted by path.
@@ -166,7 +178,7 @@ class RegistrySource:
         return self._owners.get(name_key(name), self._merged) if isinstance(name, str) else self._merged
 
 
-def _part(loaded: LoadedPackage, namespaces: bool, limits: PackageLimits | None) -> ResourceSource:
+def _part(loaded: LoadedPackage, namespaces: bool, limits: PackageLimits) -> ResourceSource:
     reference = loaded.resolved.reference
     source = unpack(loaded.package, limits=limits, label=reference.text)
     return namespaced(reference.namespace, source) if namespaces and reference.namespace else source

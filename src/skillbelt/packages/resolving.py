@@ -29,6 +29,7 @@ from skillbelt.events import PackageLoaded
 from skillbelt.packages.cache import RegistryCache
 from skillbelt.packages.canonical import integrity
 from skillbelt.packages.ids import PackageId, PackageType
+from skillbelt.packages.limits import PackageLimits
 from skillbelt.packages.packing import PackedSkill, pack
 from skillbelt.packages.reading import read_package
 from skillbelt.packages.references import PackageReference
@@ -40,7 +41,7 @@ from skillbelt.packages.versions import select
 from skillbelt.sources.paths import shown
 
 if TYPE_CHECKING:
-    from skillbelt.packages.limits import PackageLimits
+    from skillbelt.packages.client import RegistryClient
 
 __all__ = ["LoadedPackage", "PackageContentResolver", "ReferenceResolver", "ResolvedReference"]
 
@@ -169,7 +170,8 @@ class PackageContentResolver:
 
     def __init__(self, resolver: ReferenceResolver, *, limits: PackageLimits | None = None) -> None:
         self.resolver = resolver
-        self._limits = limits
+        self._limits = limits or PackageLimits()
+        self._silent: set[RegistryClient] = set()
 
     def content(self, reference: str | PackageReference | ResolvedReference) -> PackedSkill:
         """Return a skill as a package: hashed, and valid by the package schema.
@@ -214,7 +216,7 @@ class PackageContentResolver:
         package = read_package(canonical, reference=text, limits=self._limits)
         if resolved.reference.name is not None:
             check_name(resolved.reference.name, package.name, what="The package of", reference=text)
-        return LoadedPackage(resolved, package, PackedSkill(json.loads(canonical), wanted, integrity(canonical)))
+        return LoadedPackage(resolved, package, PackedSkill(package.to_document(), wanted, integrity(canonical)))
 
     def _packed(self, text: str, path: str) -> PackedSkill:
         try:
@@ -236,17 +238,23 @@ class PackageContentResolver:
             ) from error
 
     def _fetched(self, reference: PackageReference, wanted: PackageId) -> bytes:
-        """Return the content of an id from the first registry that has it."""
-        missing: RegistryError | None = None
-        for client in self.resolver.registries.clients_for(reference):
+        """Return the content of an id from the first registry that has it.
+
+        One that lies, wants a key or cannot be asked must not stand in the way of another, and of several failures
+        the one that says least is that there is no such package.
+        """
+        failure: RegistryError | None = None
+        clients = self.resolver.registries.clients_for(reference)
+        for client in sorted(clients, key=self._silent.__contains__):  # who let us wait is asked last
             try:
                 return client.fetch(wanted, reference=reference.text).canonical
-            except (PackageNotFoundError, RegistryNetworkError) as error:
-                # One that could not be asked may have it, so its failure is told rather than that of one that has not.
-                if missing is None or isinstance(error, RegistryNetworkError):
-                    missing = error
-        assert missing is not None  # noqa: S101 - there is at least one client
-        raise missing
+            except RegistryError as error:
+                if error.details.get("reason") == "timeout":
+                    self._silent.add(client)
+                if failure is None or isinstance(failure, PackageNotFoundError):
+                    failure = error
+        assert failure is not None  # noqa: S101 - there is at least one client
+        raise failure
 
 
 def _twice(fetch: Callable[[], _T]) -> _T:

@@ -74,16 +74,16 @@ def broken_rules(document: Mapping[str, object], profile: Profile, limits: Packa
     found: list[Violation] = []
     _check_text(document, found)
     found.extend(lifecycle_violations(document))
-    ruled = _field_violations(document, profile)
-    found.extend(ruled)
     files = document.get("files")
-    if isinstance(files, Mapping):
-        contents = read_files(files, limits, found)
-        if SKILL_FILE in contents:
-            _check_skill(document, contents[SKILL_FILE].data, profile, limits, ruled, found)
-        elif SKILL_FILE not in files:
-            message = f"there is no {SKILL_FILE}; a skill is a folder with one."
-            found.append(Violation("/files", "skill-file-missing", message))
+    contents = read_files(files, limits, found) if isinstance(files, Mapping) else {}
+    skill_file = contents.get(SKILL_FILE)
+    if skill_file is not None:
+        found.extend(_skill_violations(document, skill_file.data, profile, limits))
+        return found
+    if isinstance(files, Mapping) and SKILL_FILE not in files:
+        message = f"there is no {SKILL_FILE}; a skill is a folder with one."
+        found.append(Violation("/files", "skill-file-missing", message))
+    found.extend(_field_violations(document, profile))
     return found
 
 
@@ -125,28 +125,27 @@ def lifecycle_violations(document: Mapping[str, object]) -> list[Violation]:
     return found
 
 
+@cache
 def _bounds(limits: PackageLimits) -> Limits:
     head = min(Limits().frontmatter_bytes, limits.skill_bytes)
     return Limits(skill_bytes=limits.skill_bytes, frontmatter_bytes=head)
 
 
-def _check_skill(
-    document: Mapping[str, object],
-    data: bytes,
-    profile: Profile,
-    limits: PackageLimits,
-    ruled: list[Violation],
-    found: list[Violation],
-) -> None:
+def _skill_violations(
+    document: Mapping[str, object], data: bytes, profile: Profile, limits: PackageLimits
+) -> list[Violation]:
     """Judge SKILL.md, and whether the fields say what it says."""
-    said = {(violation.path, violation.code) for violation in ruled}
     parsed = parse_packed(data, profile, limits)
     errors = [d for d in parsed.diagnostics if d.severity == "error"]
-    found.extend(as_violation(d) for d in errors if (pointer(d.field or ""), d.code) not in said)
     # What an invalid SKILL.md says can be compared all the same.
     skill = parsed.skill or parse_skill(data, profile=LENIENT, limits=_bounds(limits)).skill
-    if skill is not None:
-        found.extend(_mismatches(document, project(skill)))
+    mismatches = [] if skill is None else list(_mismatches(document, project(skill)))
+    if skill is not None and not errors and not mismatches:
+        return []  # then the fields are valid as SKILL.md is
+    ruled = _field_violations(document, profile)
+    said = {(violation.path, violation.code) for violation in ruled}
+    mine = [as_violation(d) for d in errors if (pointer(d.field or ""), d.code) not in said]
+    return [*ruled, *mine, *mismatches]
 
 
 def _mismatches(document: Mapping[str, object], expected: Mapping[str, object]) -> Iterator[Violation]:
@@ -188,25 +187,24 @@ def _check_text(document: Mapping[str, object], found: list[Violation]) -> None:
     for field in (*PROJECTED, "version", "release_date"):
         value = document.get(field)
         if isinstance(value, str):
-            _check_string(value, pointer(field), found)
+            _check_string(value, found, field)
         elif isinstance(value, Mapping):
             for key, below in value.items():
-                if isinstance(key, str):
-                    _check_string(key, pointer(field, key), found)
+                _check_string(key, found, field, key)
                 if isinstance(below, str):
-                    _check_string(below, pointer(field, key), found)
+                    _check_string(below, found, field, key)
         elif value is None and field in document:
             found.append(Violation(pointer(field), f"{field}-type", "it is null; leave it out instead."))
 
 
-def _check_string(text: str, place: str, found: list[Violation]) -> None:
+def _check_string(text: str, found: list[Violation], *place: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        found.append(Violation(place, "not-unicode", "it has half a character (a surrogate)."))
+        found.append(Violation(pointer(*place), "not-unicode", "it has half a character (a surrogate)."))
         return
     if not unicodedata.is_normalized("NFC", text):
-        found.append(Violation(place, "not-nfc", "it is not in Unicode's normal form NFC."))
+        found.append(Violation(pointer(*place), "not-nfc", "it is not in Unicode's normal form NFC."))
 
 
 def _is_date(text: str) -> bool:

@@ -69,7 +69,7 @@ class TextFile(_Part):
 
 
 class BinaryFile(_Part):
-    """A file of any other bytes (S2-19).
+    """A file of any other bytes.
 
     Attributes:
         base64: The whole file, in the alphabet of RFC 4648 section 4, padded, without white space.

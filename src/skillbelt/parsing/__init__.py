@@ -15,12 +15,13 @@ from typing import NamedTuple
 from skillbelt.errors import ContentTooLargeError, InvalidSkillError
 from skillbelt.limits import Limits
 from skillbelt.models import Diagnostic, JsonValue, Skill, SkillSummary
-from skillbelt.parsing import fences
+from skillbelt.parsing import fences, nodes
 from skillbelt.parsing.names import callable_name, name_key, usable_label
-from skillbelt.parsing.plainest import plainest
+from skillbelt.parsing.plainest import plain_pairs, plainest
 from skillbelt.parsing.profiles import LENIENT, NAMESPACED, STRICT, Profile
 from skillbelt.parsing.reading import SKILL_FILE, read_document
 from skillbelt.parsing.report import Report
+from skillbelt.parsing.simple import flattened, simple
 
 __all__ = [
     "LENIENT",
@@ -169,24 +170,40 @@ def parse_frontmatter(
     """
     limits = limits or Limits()
     halves = halves or fences.split(head)
+    composed: nodes.Node | None = None
     if halves.plain and filename == SKILL_FILE and profile.naming != "namespaced":
-        told = _plain(head, halves, directory, limits)
+        told, composed = _plain(head, halves, directory, limits)
         if told is not None:
             return ParsedSummary(SkillSummary(name=told[0], description=told[1], source=source, location=path), ())
     report = Report(profile, path)
     document = read_document(
-        head, report, directory=directory, filename=filename, limits=limits, whole=False, halves=halves
+        head,
+        report,
+        directory=directory,
+        filename=filename,
+        limits=limits,
+        whole=False,
+        halves=halves,
+        composed=composed,
     )
     if document.fields is None or report.has("error"):
         return ParsedSummary(None, report.ordered(), document.written_name())
     return ParsedSummary(document.fields.summary(source, path), report.ordered())
 
 
-def _plain(head: bytes, halves: fences.Halves, directory: str | None, limits: Limits) -> tuple[str, str] | None:
-    """Return name and description of a head about which no profile has anything to say."""
+def _plain(
+    head: bytes, halves: fences.Halves, directory: str | None, limits: Limits
+) -> tuple[tuple[str, str] | None, nodes.Node | None]:
+    """Return name and description of a head no profile has anything to say about; else what was composed of it."""
     if halves.body > limits.frontmatter_bytes or len(head) > limits.skill_bytes:
-        return None
+        return None, None
     try:
-        return plainest(head[halves.start : halves.end].decode(), directory)
+        block = head[halves.start : halves.end].decode()
     except UnicodeDecodeError:
-        return None
+        return None, None
+    told = plainest(block, directory)
+    if told is not None:
+        return told, None
+    composed = simple(block)
+    pairs = nodes.flat(block) if composed is None else flattened(composed)
+    return (None if pairs is None else plain_pairs(pairs, block, directory)), composed

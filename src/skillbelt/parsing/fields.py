@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from skillbelt.models import Frontmatter, JsonValue, SkillSummary, invocable
 from skillbelt.parsing.allowed_tools import split_tools
@@ -29,11 +29,11 @@ class Fields:
     name: str
     namespace: str | None
     description: str
-    license: str | None = None
-    compatibility: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
-    allowed_tools: tuple[str, ...] = ()
-    extra: dict[str, JsonValue] = field(default_factory=dict)
+    license: str | None
+    compatibility: str | None
+    metadata: dict[str, str]
+    allowed_tools: tuple[str, ...]
+    extra: dict[str, JsonValue]
 
     def frontmatter(self) -> Frontmatter:
         """Return the fields as the value of levels 2 and 3."""

@@ -17,6 +17,7 @@ from yaml.events import (
     DocumentEndEvent,
     DocumentStartEvent,
     MappingEndEvent,
+    MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -26,9 +27,10 @@ from yaml.events import (
 
 from skillbelt.models import JsonValue
 from skillbelt.parsing.simple import simple
-from skillbelt.parsing.tree import Mapping, Node, Scalar, Sequence
+from skillbelt.parsing.tree import Flat, Mapping, Node, Scalar, Sequence
 
 __all__ = [
+    "Flat",
     "Mapping",
     "Node",
     "Scalar",
@@ -36,6 +38,7 @@ __all__ = [
     "YamlProblem",
     "compose",
     "compose_yaml",
+    "flat",
     "is_null",
     "plain",
     "type_name",
@@ -48,6 +51,7 @@ _MAX_TEXT = 1024 * 1024
 _CORE = "tag:yaml.org,2002:"
 _CORE_TAGS = frozenset(_CORE + t for t in ("str", "int", "float", "bool", "null", "map", "seq")) | {"!"}
 _FRAME = (DocumentEndEvent, StreamStartEvent, StreamEndEvent)
+_FLAT = 100
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -106,6 +110,58 @@ def compose_yaml(text: str) -> Node | None:
     return root
 
 
+def flat(text: str) -> dict[str, Flat] | None:
+    """Read one YAML document that is a mapping of text to text, or to one more such mapping, and nothing else.
+
+    Args:
+        text: The block, without its fences.
+
+    Returns:
+        By key, in pairs of a text and whether it is quoted; ``None`` for any other document, and for broken ones.
+    """
+    try:
+        loader = _Loader(text)
+        try:
+            get = loader.get_event
+            if type(get()) is not StreamStartEvent:
+                return None
+            start = get()
+            if type(start) is not DocumentStartEvent or start.tags or type(opening := get()) is not MappingStartEvent:
+                return None
+            pairs = _flat_pairs(get, opening, inner=True)
+            whole = type(get()) is DocumentEndEvent and type(get()) is StreamEndEvent
+            return pairs if whole else None
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, YamlProblem, ValueError, RecursionError):
+        return None
+
+
+def _flat_pairs(get: Any, opening: Any, *, inner: bool) -> dict[str, Flat] | None:
+    if opening.tag is not None or opening.anchor is not None:
+        return None
+    pairs: dict[str, Flat] = {}
+    while type(key := get()) is ScalarEvent:
+        value = get()
+        if key.tag is not None or key.anchor is not None or key.value in pairs or len(pairs) > _FLAT:
+            return None
+        if type(value) is ScalarEvent:
+            if value.tag is not None or value.anchor is not None:
+                return None
+            style = value.style
+            if style == '"':
+                _require_whole(value.value, 0)
+            pairs[key.value] = value.value, bool(style)
+        elif inner and type(value) is MappingStartEvent:
+            below = _flat_pairs(get, value, inner=False)
+            if below is None:
+                return None
+            pairs[key.value] = below
+        else:
+            return None
+    return pairs if type(key) is MappingEndEvent else None
+
+
 class _Composer:
     """Builds nodes from events and counts, with aliases expanded, as it goes."""
 
@@ -136,8 +192,16 @@ class _Composer:
     def _node(self, event: Any, depth: int) -> tuple[Node, int]:
         """Return the node that starts with ``event`` and how many levels it is deep."""
         kind, at = type(event), event.start_mark.index
-        if kind is ScalarEvent and event.tag is None and event.anchor is None:
-            return self._scalar(event, at, depth), 1  # nearly every node
+        if kind is ScalarEvent and event.tag is None and event.anchor is None:  # nearly every node
+            text = event.value
+            self._nodes += 1
+            self._text += len(text)
+            if self._nodes > _MAX_NODES or self._text > _MAX_TEXT or depth > _MAX_DEPTH:
+                self._count(0, 0, depth, at)
+            style = event.style
+            if style == '"':
+                _require_whole(text, at)
+            return Scalar(text, at, bool(style), event.end_mark.index), 1
         if kind is AliasEvent:
             return self._alias(event.anchor, depth, at)
         nodes, text = self._nodes, self._text
@@ -151,8 +215,9 @@ class _Composer:
         height = 1
         node: Node
         if kind is ScalarEvent:
-            self._nodes -= 1
-            node = self._scalar(event, at, depth)
+            self._count(0, len(event.value), depth, at)
+            _require_whole(event.value, at)
+            node = Scalar(event.value, at, bool(event.style) or tag is not None, event.end_mark.index)
         elif kind is SequenceStartEvent:
             node, height = self._sequence(at, depth)
         else:
@@ -160,13 +225,6 @@ class _Composer:
         if anchor is not None:
             self._anchors[anchor] = (node, self._nodes - nodes, self._text - text, height)
         return node, height
-
-    def _scalar(self, event: Any, at: int, depth: int) -> Scalar:
-        value, style = event.value, event.style
-        self._count(1, len(value), depth, at)
-        if style == '"' and _SURROGATE.search(value):  # libyaml refuses such an escape, the Python scanner does not
-            raise YamlProblem("yaml-invalid", "an escape stands for half a character", at)
-        return Scalar(value, at, bool(style) or event.tag is not None, event.end_mark.index)
 
     def _sequence(self, at: int, depth: int) -> tuple[Sequence, int]:
         node = Sequence(at=at)
@@ -179,17 +237,21 @@ class _Composer:
 
     def _mapping(self, at: int, depth: int) -> tuple[Mapping, int]:
         node = Mapping(at=at)
+        pairs, places = node.pairs, node.places
         height = 1
-        while type(event := next(self._events)) is not MappingEndEvent:
+        events = self._events
+        while type(event := next(events)) is not MappingEndEvent:
+            start = event.start_mark.index
             key, _ = self._node(event, depth + 1)
             if not isinstance(key, Scalar):
                 raise YamlProblem("yaml-invalid", "a key is a list or a mapping; keys are plain text", key.at)
-            value, below = self._node(next(self._events), depth + 1)
-            if key.text in node.pairs:
-                self._repeated.append((key.text, event.start_mark.index))
-            node.pairs[key.text] = value
-            node.places[key.text] = event.start_mark.index
-            height = max(height, below + 1)
+            value, below = self._node(next(events), depth + 1)
+            if key.text in pairs:
+                self._repeated.append((key.text, start))
+            pairs[key.text] = value
+            places[key.text] = start
+            if below >= height:
+                height = below + 1
         return node, height
 
     def _alias(self, anchor: str, depth: int, at: int) -> tuple[Node, int]:
@@ -211,6 +273,11 @@ class _Composer:
                 f"more than {_MAX_NODES} values, {_MAX_TEXT} characters or {_MAX_DEPTH} levels with aliases expanded",
                 at,
             )
+
+
+def _require_whole(text: str, at: int) -> None:
+    if _SURROGATE.search(text):  # libyaml refuses such an escape, the Python scanner does not
+        raise YamlProblem("yaml-invalid", "an escape stands for half a character", at)
 
 
 def is_null(node: Node) -> bool:

@@ -9,10 +9,11 @@ up; then the block is read in full. A property test holds it to the answer of th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from skillbelt.parsing.tree import Mapping, Node, Scalar
+from skillbelt.parsing.tree import Flat
 
-__all__ = ["plain_mapping", "plainest"]
+__all__ = ["plain_pairs", "plainest"]
 
 # Plain text that starts with a letter is text in YAML, but for a few words; quotes with no quote and no escape in
 # them hold what they show. What ``: `` and `` #`` mean inside a value is settled by counting, below.
@@ -38,6 +39,7 @@ _LONGEST_COMPATIBILITY = 500
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KNOWN = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 _NO_TEXT = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
+_LONGEST_WORD = max(map(len, _NO_TEXT))
 
 
 def plainest(block: str, directory: str | None) -> tuple[str, str] | None:
@@ -75,28 +77,31 @@ def _repeats(block: str, metadata: str | None) -> bool:
     return len(set(keys)) != len(keys)
 
 
-def plain_mapping(root: Mapping, directory: str | None) -> tuple[str, str] | None:
-    """Return the same of a mapping that a YAML parser read, whatever it looks like as text.
+def plain_pairs(pairs: Mapping[str, Flat], block: str, directory: str | None) -> tuple[str, str] | None:
+    """Return the same of a block that a parser read, whatever it looks like as text.
 
     Args:
-        root: The frontmatter.
+        pairs: What the block holds.
+        block: The block.
         directory: Name of the skill's folder, where it is known.
 
     Returns:
-        Name and description; ``None`` when anything about the mapping is worth a closer look.
+        Name and description; ``None`` when anything about them is worth a closer look.
     """
     texts: dict[str, str] = {}
-    for key, node in root.pairs.items():
+    for key, value in pairs.items():
         if key not in _KNOWN:
             return None
-        if isinstance(node, Scalar) and _is_text(node):
-            texts[key] = node.text
-        elif key != "metadata" or not isinstance(node, Mapping) or not all(map(_is_text, node.pairs.values())):
+        if isinstance(value, tuple):
+            if not _is_text(value):
+                return None
+            texts[key] = value[0]
+        elif key != "metadata" or not all(map(_is_text, value.values())):
             return None
     name, description = texts.get("name", ""), texts.get("description", "").strip()
     if not _KEBAB.fullmatch(name) or len(name) > _LONGEST_NAME or (directory is not None and name != directory):
         return None
-    if not description or len(description) > _LONGEST_DESCRIPTION or root.repeated or " #" in root.source:
+    if not description or len(description) > _LONGEST_DESCRIPTION or " #" in block:
         return None
     if "," in texts.get("allowed-tools", "") or "metadata" in texts:
         return None
@@ -105,8 +110,7 @@ def plain_mapping(root: Mapping, directory: str | None) -> tuple[str, str] | Non
     return name, description
 
 
-def _is_text(node: Node) -> bool:
-    """Whether a node is text beyond doubt."""
-    if not isinstance(node, Scalar):
-        return False
-    return node.quoted or (node.text[:1].isalpha() and node.text.lower() not in _NO_TEXT)
+def _is_text(value: tuple[str, bool]) -> bool:
+    """Whether a value is text beyond doubt."""
+    text, quoted = value
+    return quoted or (text[:1].isalpha() and (len(text) > _LONGEST_WORD or text.lower() not in _NO_TEXT))

@@ -13,7 +13,6 @@ from skillbelt.models import JsonValue
 from skillbelt.parsing import fences, nodes
 from skillbelt.parsing.fields import Fields, read_fields
 from skillbelt.parsing.nodes import YamlProblem
-from skillbelt.parsing.plainest import plain_mapping
 from skillbelt.parsing.repair import repair, salvage
 from skillbelt.parsing.report import Report
 from skillbelt.text import estimate_tokens
@@ -62,6 +61,7 @@ def read_document(
     limits: Limits,
     whole: bool,
     halves: fences.Halves | None = None,
+    composed: nodes.Node | None = None,
 ) -> Document:
     """Read a SKILL.md, or with ``whole=False`` its first bytes up to the closing fence.
 
@@ -73,6 +73,7 @@ def read_document(
         limits: Bounds on size.
         whole: Whether ``data`` is the whole file.
         halves: Where its fences are, when the caller knows.
+        composed: What the frontmatter holds, when the caller had it composed.
     """
     if filename != SKILL_FILE:
         report.add("filename-case", f"The file is called {filename!r}.", hint=f"Rename it to {SKILL_FILE}.")
@@ -91,13 +92,9 @@ def read_document(
     block = _decode(data[halves.start : halves.end], report, first_line=first_line)
     body = _decode(data[halves.body :], report, first_line=0) if whole else ""
     _check_control(block, body, report, first_line)
-    root, salvaged = _compose(block, report, first_line)
+    root, salvaged = (composed, False) if isinstance(composed, nodes.Mapping) else _compose(block, report, first_line)
     if root is None:
         return Document()
-    if not whole and not report.found and report.profile.naming != "namespaced":
-        plain = plain_mapping(root, directory)
-        if plain is not None:
-            return Document(Fields(plain[0], None, plain[1]), root)
     report.line_of = lambda at: first_line + root.line(at)
     fields = read_fields(root, report, directory=directory, salvaged=salvaged)
     if whole and not body.strip():

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from skillbelt.parsing.tree import Mapping, Scalar
+from skillbelt.parsing.tree import Flat, Mapping, Scalar, Sequence
 
-__all__ = ["simple"]
+__all__ = ["flattened", "simple"]
 
 # Line breaks, blanks and characters that YAML treats in ways of its own, or refuses.
 _DOUBT = re.compile("[\t\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
@@ -21,7 +21,7 @@ _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 def simple(text: str) -> Mapping | None:
     """Return the mapping a block of YAML holds, ``None`` when it is not of the plainest kind."""
-    if _DOUBT.search(text):
+    if ": >" in text or ": |" in text or "\n- " in text or _DOUBT.search(text):
         return None
     root = Mapping(source=text)
     target, indent, bare = root, 0, ""  # where pairs go; of an inner mapping, its blanks; the last bare key
@@ -65,3 +65,16 @@ def simple(text: str) -> Mapping | None:
         target.places[key] = at
         position += len(line) + 1
     return root if root.pairs else None
+
+
+def flattened(root: Mapping) -> dict[str, Flat]:
+    """Return what :func:`simple` gave in pairs of a text and whether it is quoted.
+
+    Args:
+        root: A mapping of texts, or of one more level of them.
+    """
+    return {
+        key: (node.text, node.quoted) if isinstance(node, Scalar) else flattened(node)
+        for key, node in root.pairs.items()
+        if not isinstance(node, Sequence)
+    }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Mapping", "Node", "Scalar", "Sequence"]
+__all__ = ["Flat", "Mapping", "Node", "Scalar", "Sequence"]
 
 
 @dataclass(slots=True)
@@ -52,3 +53,5 @@ class Mapping:
 
 
 Node = Scalar | Sequence | Mapping
+Flat = tuple[str, bool] | dict[str, Any]
+"""A text with whether it is quoted, or one more level of them by key: less than the tree, and faster to make."""

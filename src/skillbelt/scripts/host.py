@@ -14,6 +14,7 @@ from typing import Any
 from skillbelt.errors import ScriptError, did_you_mean
 from skillbelt.models import ScriptResult
 from skillbelt.scripts.artifacts import collect
+from skillbelt.scripts.cgroups import ProcessGroup
 from skillbelt.scripts.environment import clean_environment
 from skillbelt.scripts.folders import Folder, empty_folder, new_folder, sweep
 from skillbelt.scripts.interpreters import Interpreters, Program
@@ -99,7 +100,10 @@ class HostRunner:
             stack.callback(folder.remove)
             keep = stack.enter_context(_inputs(request, folder, tmpfs=self._tmpfs()))
             place, wrap, fence = self._fence(request, program, skill, folder)
-            plan = self._plan(request, program, place, wrap, fence)
+            group = self._group()
+            if group is not None:
+                stack.callback(group.remove)
+            plan = self._plan(request, program, place, wrap, fence, group)
             ending = supervise(plan, folder, stdin=request.stdin, on_output=on_output, cancel=cancel)
             files, contents = collect(keep(), self.limits)
             return _result(ending, files, contents, time.monotonic() - began)
@@ -118,6 +122,9 @@ class HostRunner:
     def _processes(self) -> int | None:
         raise NotImplementedError
 
+    def _group(self) -> ProcessGroup | None:
+        return None
+
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _program(self, request: ScriptRequest) -> Program:
@@ -131,7 +138,13 @@ class HostRunner:
         return prepared(program, request.path, data, self.interpreters, self._cache.root)
 
     def _plan(
-        self, request: ScriptRequest, program: Program, place: Place, wrap: tuple[str, ...], fence: dict[str, Any]
+        self,
+        request: ScriptRequest,
+        program: Program,
+        place: Place,
+        wrap: tuple[str, ...],
+        fence: dict[str, Any],
+        group: ProcessGroup | None,
     ) -> Plan:
         env = clean_environment(
             work=place.work,
@@ -150,6 +163,7 @@ class HostRunner:
             processes=self._processes(),
             secrets=tuple(request.secrets.values()),
             fence=fence,
+            group=group,
         )
 
 

@@ -8,15 +8,23 @@ Use it for skills you wrote; for those of others there is :class:`~skillbelt.scr
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from skillbelt.scripts.cgroups import ProcessGroup, process_group, sweep_groups
 from skillbelt.scripts.folders import Folder
 from skillbelt.scripts.host import HostRunner, Place
 from skillbelt.scripts.interpreters import Program
 from skillbelt.scripts.protocol import Guarantee, ScriptRequest
 
 __all__ = ["LocalRunner"]
+
+
+_OWN = 2
+"""Processes of the supervisor itself."""
+
+_CLAIMED: frozenset[Guarantee] = frozenset({"limits", "tree_kill", "clean_env"})
 
 
 class LocalRunner(HostRunner):
@@ -44,7 +52,12 @@ class LocalRunner(HostRunner):
     """
 
     name = "local (not a sandbox)"
-    guarantees: frozenset[Guarantee] = frozenset({"limits", "tree_kill", "clean_env"})
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What it promises; ``process_limit`` not where the host is root and may make no control group."""
+        counted: frozenset[Guarantee] = frozenset({"process_limit"})
+        return _CLAIMED | (counted if self._counted else frozenset())
 
     def _fence(
         self, request: ScriptRequest, program: Program, skill: Path, folder: Folder
@@ -56,6 +69,22 @@ class LocalRunner(HostRunner):
     def _processes(self) -> int | None:
         """Return a bound above what the user runs already: the kernel counts all processes of a user together."""
         return None if os.geteuid() == 0 else self.limits.processes + count_processes()
+
+    def _group(self) -> ProcessGroup | None:
+        if os.geteuid() != 0 or not self._counted:
+            return None
+        return process_group(self.limits.processes + _OWN)
+
+    @cached_property
+    def _counted(self) -> bool:
+        """Whether the kernel counts the processes of a run: of a user always, of root in a group."""
+        if os.geteuid() != 0:
+            return True
+        sweep_groups()
+        group = process_group(1)
+        if group is not None:
+            group.remove()
+        return group is not None
 
 
 def count_processes() -> int:

@@ -24,6 +24,7 @@ from typing import Any
 
 from skillbelt.errors import ScriptError
 from skillbelt.models import ScriptEnd
+from skillbelt.scripts.cgroups import ProcessGroup
 from skillbelt.scripts.folders import Folder
 from skillbelt.scripts.limits import ScriptLimits
 from skillbelt.scripts.output import Capture, Redactor
@@ -67,6 +68,7 @@ class Plan:
         secrets: Values that may not come out.
         fence: What a sandbox adds: ``uid``, ``tmpfs``, ``userns``, ``expose``, ``read_only``, ``landlock``,
             ``filter``, ``filter_by_fd``.
+        group: A control group for the supervisor and all below it.
     """
 
     argv: tuple[str, ...]
@@ -76,6 +78,7 @@ class Plan:
     processes: int | None
     secrets: tuple[str, ...] = field(repr=False)
     fence: Mapping[str, Any] = field(default_factory=dict)
+    group: ProcessGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,8 @@ class _Run:
                     pass_fds=(file.fileno(), control, report, self._folder.fd),
                     start_new_session=True,
                 )
+            if self._plan.group is not None:
+                self._plan.group.add(self._process.pid)
         except OSError as error:
             raise ScriptError(f"The supervisor of scripts cannot be started: {error.strerror}.") from error
         finally:
@@ -197,6 +202,7 @@ class _Run:
             "filter": b"",
             "filter_by_fd": False,
             "drop": False,
+            "group": str(plan.group.path) if plan.group is not None else "",
             **plan.fence,
         }
         return {

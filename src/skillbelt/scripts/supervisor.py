@@ -353,7 +353,7 @@ def landlock(orders: dict) -> int:
     return ruleset
 
 
-def start(orders: dict, report: int) -> None:
+def start(orders: dict) -> None:
     """Become the script; only a failure comes back, by exception."""
     ruleset = -1
     posix.setsid()
@@ -414,7 +414,7 @@ def launch(orders: dict) -> int:
     if pid == 0:
         try:
             posix.close(report)
-            start(orders, failed)
+            start(orders)
         except BaseException as error:  # noqa: BLE001 - the other process raises it
             posix.write(failed, f"{type(error).__name__}: {error}".encode()[:2000])
         posix._exit(127)
@@ -460,6 +460,24 @@ def excess(orders: dict) -> str | None:
 
 
 PAGE = resource.getpagesize()
+
+
+def join(group: str) -> None:
+    """Wait until the host has put this process into its control group, which it does while the interpreter starts."""
+    name = group.rpartition("/")[2].encode()
+    deadline = time.monotonic() + QUIET
+    while name and name not in slurp("/proc/self/cgroup"):
+        if time.monotonic() > deadline:
+            raise OSError("the control group of the run is not there")
+        time.sleep(0.0002)
+
+
+def hurry() -> None:
+    """Come before everything that a script may start, where this process may say so; its children do not."""
+    try:
+        posix.sched_setscheduler(0, posix.SCHED_RR | posix.SCHED_RESET_ON_FORK, posix.sched_param(1))
+    except (OSError, AttributeError):
+        pass
 
 
 def watch(main: int, control: int, orders: dict, ended: list[int]) -> str:
@@ -528,6 +546,8 @@ def main(orders: dict) -> None:
     reason, ended, process = "exit", [], 0
     try:
         call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        hurry()
+        join(orders["group"])
         runs = posix.open("..", FOLDER, dir_fd=run)
         if orders["tmpfs"]:
             work = posix.open("work", FOLDER, dir_fd=run)

@@ -90,6 +90,8 @@ class _Scan:
     limits: Limits
     known: Mapping[str, Record]
     rest: Rest
+    reader: Reader = field(init=False)
+    young: float = field(init=False)
     waits: int = _WAITS
     stat: Callable[[str, str], str | None] | None = None
     records: dict[str, Record] = field(default_factory=dict)
@@ -104,6 +106,10 @@ class _Scan:
     directories: int = 0
     entries: int = 0
     full: bool = False
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.tree, self.profile, self.limits)
+        self.young = time.time() - max(CLOCK, self.rest.settle)
 
     def run(self) -> Listing:
         try:
@@ -253,16 +259,18 @@ class _Scan:
     def _read(self, folder: str, file: str, path: str, known: Record | None) -> Record:
         """Read and parse a SKILL.md that has come to rest; of one that does not, keep what is known."""
         head = read_head(self.tree, folder, file, self.limits)
-        while (left := self.rest.left(head.chunk.written)) and self.waits:
-            self.waits -= 1
-            self.rest.wait(left)
-            head = read_head(self.tree, folder, file, self.limits)
-        if left and known is not None:
-            return known._replace(settled=False)
-        parsed = Reader(self.tree, self.profile, self.limits).summary(folder, file, head)
+        young = head.chunk.written > self.young
+        if young:
+            while (left := self.rest.left(head.chunk.written)) and self.waits:
+                self.waits -= 1
+                self.rest.wait(left)
+                head = read_head(self.tree, folder, file, self.limits)
+            if left and known is not None:
+                return known._replace(settled=False)
+        parsed = self.reader.summary(folder, file, head)
         if head.chunk.total > self.limits.skill_bytes and parsed.summary is not None:
             parsed = self._too_large(path, parsed)
-        return Record(head.chunk.version, parsed, time.time() - head.chunk.written > CLOCK)
+        return Record(head.chunk.version, parsed, not young or time.time() - head.chunk.written > CLOCK)
 
     def _too_large(self, path: str, parsed: ParsedSummary) -> ParsedSummary:
         """Say of a skill that is listed, as S3-28 wants, that it cannot be loaded."""

@@ -140,7 +140,7 @@ class Stage:
         """
         said = f"{result.stdout}\n{result.stderr}"
         what = f"The attack {attack.name!r}"
-        holds("PWNED" not in said, f"{what} succeeded: {said[:500]!r}.")
+        holds("PWNED" not in result.stdout, f"{what} succeeded: {said[:500]!r}.")
         holds(not attack.ends or result.reason in attack.ends, f"{what} ended with {result.reason!r}: {said[:300]!r}.")
         holds(took < attack.timeout + 8, f"{what} took {took:.1f} seconds; it was given {attack.timeout}.")
         held = b"".join(result.contents.values()) + repr(result).encode()

