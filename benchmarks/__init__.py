@@ -17,8 +17,10 @@ from statistics import median
 import yaml
 
 from skillbelt import DirectorySource, Limits
+from skillbelt.sources.directory import SETTLE
 
 SIZES = (10, 100, 1000)
+STYLES = ("plain", "folded")
 LIMITS = Limits(entries=100_000, directories=100_000)
 HEAD = 4096
 """Bytes of a SKILL.md that the limit reads: the frontmatter is in them."""
@@ -33,32 +35,36 @@ def name(number):
     return f"skill-{number:05d}"
 
 
-def text(number):
-    """One SKILL.md."""
+def text(number, style="plain"):
+    """One SKILL.md; ``folded`` has a description that takes a YAML parser to read."""
     pick = random.Random(number)
     first, second, third = pick.sample(_WORDS, 3)
     body = "\n".join(
         f"{step}. Take the {pick.choice(_WORDS)}, compare it with the {pick.choice(_WORDS)} and write down both."
         for step in range(1, 76)
     )
+    described = (
+        f"Turns a {first} into a {second} and checks the {third} on the way. Use when a user asks for a {second}, "
+        f"mentions a {first} file, or wants to know what is wrong with a {third}. "
+        f"Keeps the original, asks once for what is missing, and names each {third} that it could not read."
+    )
     return (
-        f"---\nname: {name(number)}\n"
-        f"description: Turns a {first} into a {second} and checks the {third} on the way. Use when a user asks for a "
-        f"{second}, mentions a {first} file, or wants to know what is wrong with a {third}. "
-        f"Keeps the original, asks once for what is missing, and names each {third} that it could not read.\n"
+        f"---\nname: {name(number)}\ndescription: {'>-' if style == 'folded' else described}\n"
+        f"{f'  {described}' + chr(10) if style == 'folded' else ''}"
         f'license: MIT\nmetadata:\n  author: bench\n  version: "1.{number}"\n---\n\n# {first.title()}\n\n{body}\n'
     )
 
 
-def write(root, count):
+def write(root, count, style="plain"):
     """Write ``count`` skills below ``root`` and return it."""
     for number in range(count):
         folder = Path(root, name(number))
         folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(text(number))
-        for extra in range(number % 6 if count <= SIZES[-1] else 0):
+        (folder / "SKILL.md").write_text(text(number, style))
+        for extra in range(number % 6 if count <= SIZES[-1] or number < SIZES[-1] else 0):
             (folder / "references").mkdir(exist_ok=True)
             (folder / "references" / f"part-{extra}.md").write_text(f"# Part {extra}\n\nMore about it.\n")
+    time.sleep(SETTLE)  # a file has to rest before it is served; that is not what is measured
     return str(root)
 
 

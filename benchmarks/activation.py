@@ -4,11 +4,15 @@ The plain tool reads the same SKILL.md in one call and returns its text: what is
 of name and path, parsing, the file listing, the wrapper.
 """
 
+import time
+import tracemalloc
 from pathlib import Path
 
 from benchmarks import LIMITS, SIZES, name, ratio, write
 from skillbelt import SkillRouter
 from skillbelt import skill_tools as core_tools
+from skillbelt.limits import MIB
+from skillbelt.sources.directory import SETTLE
 
 TOOLS = ("core", "langchain", "llama-index")
 
@@ -62,6 +66,16 @@ class Activation:
         self.load(self.wanted)
 
 
+class Activation10000(Activation):
+    """One skill out of 10,000."""
+
+    params = ((10_000,), TOOLS)
+    timeout = 600
+
+    def setup_cache(self):
+        return {10_000: write(Path.cwd() / "10000", 10_000)}
+
+
 class Overhead:
     """The same out of 1000 skills, beside the plain tool."""
 
@@ -108,3 +122,46 @@ class Resource:
         )
 
     track_times_limit.unit = "x open + read"
+
+
+class Resource10000(Resource):
+    """The same out of 10,000 skills."""
+
+    params = ((10_000,),)
+    timeout = 600
+    setup_cache = Activation10000.setup_cache
+
+
+class LargeResource:
+    """One page of a file of 100 MB: peak memory of the process, beside one that reads the page and nothing else."""
+
+    timeout = 300
+
+    def setup_cache(self):
+        root = write(Path.cwd() / "large", 1)
+        with Path(root, name(0), "large.txt").open("wb") as file:
+            for _ in range(100):
+                file.write(b"0123456789abcde\n" * 65536)
+        time.sleep(SETTLE)
+        return root
+
+    def peakmem_page(self, root):
+        page = SkillRouter.from_directory(root, limits=LIMITS).read(name(0), "large.txt", max_bytes=MIB)
+        assert (len(page.data), page.total) == (MIB, 100 * MIB)
+
+    def peakmem_limit(self, root):
+        with Path(root, name(0), "large.txt").open("rb") as file:
+            assert len(file.read(MIB)) == MIB
+
+    def track_extra_memory(self, root):
+        """Bytes that Python allocates at most for the page, the page itself included."""
+        router = SkillRouter.from_directory(root, limits=LIMITS)
+        router.skills()
+        tracemalloc.start()
+        page = router.read(name(0), "large.txt", max_bytes=MIB)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(page.data) == MIB
+        return peak
+
+    track_extra_memory.unit = "bytes"

@@ -174,7 +174,7 @@ class ResourceListing(Folder):
         """The least that gives the same: walk, and one stat a file."""
         for path, _, names in os.walk(self.folder):
             for name in names:
-                os.stat(os.path.join(path, name))  # noqa: PTH116, PTH118 - the limit, without Path objects
+                os.stat(os.path.join(path, name))  # noqa: PTH118 - the limit, without Path objects
 
     def track_times_limit(self, files):
         return times_limit(self.time_list_resources, self.time_limit, files)

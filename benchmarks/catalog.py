@@ -15,7 +15,7 @@ def bare(summaries):
 class Catalog:
     """Skills are listed already; only the text is made."""
 
-    params = (SIZES,)
+    params = ((*SIZES, 10_000),)
     param_names = ("skills",)
 
     def setup(self, skills):

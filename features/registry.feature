@@ -151,7 +151,7 @@ Feature: A registry of skill packages
 
     Examples:
       | field         | value            | rule                   |
-      | name          | missing          | missing                |
+      | name          | missing          | name-missing           |
       | name          | ""               | name-missing           |
       | name          | 65 letters       | name-too-long          |
       | name          | "PDF"            | name-uppercase         |
@@ -159,7 +159,7 @@ Feature: A registry of skill packages
       | name          | "pdf--tools"     | name-hyphen            |
       | name          | "-pdf"           | name-hyphen            |
       | name          | 5                | name-type              |
-      | description   | missing          | missing                |
+      | description   | missing          | description-missing    |
       | description   | ""               | description-missing    |
       | description   | 1025 letters     | description-too-long   |
       | description   | 5                | description-type       |

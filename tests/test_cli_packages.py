@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
@@ -58,7 +57,7 @@ def skill(tmp_path: Path) -> Path:
     folder = tmp_path / "mail"
     (folder / "scripts").mkdir(parents=True)
     (folder / "SKILL.md").write_bytes(
-        "---\nname: mail\ndescription: Sorts\u00e9 mail.\nlicense: MIT\n---\r\nBegin.".encode()
+        "---\nname: mail\ndescription: Sortsé mail.\nlicense: MIT\n---\r\nBegin.".encode()
     )
     (folder / "scripts" / "sort.sh").write_text("#!/bin/sh\n")
     (folder / "scripts" / "sort.sh").chmod(0o755)
@@ -218,28 +217,25 @@ def test_what_is_in_the_way_is_left_alone(skill: Path, tmp_path: Path) -> None:
         (["registry", "browse", "http://127.0.0.1:1", "--key-env", "NOT_SET"], "'NOT_SET' is not set"),
         (["registry", "browse", "http://127.0.0.1:1"], "cannot be fetched"),
         (["registry", "browse", "ftp://127.0.0.1"], "only https"),
-        (["registry", "browse", "//["], "is not a URL"),
+        (["registry", "browse", "//["], "is not a web address"),
         (["registry", "browse", "10.0.0.1"], "pass --allow-private"),
         (["registry", "browse", "http://example.com"], "pass --allow-http"),
         (["registry", "show", "http://127.0.0.1:1", "x", "-o", "-", "--json"], "give one of them"),
         (["registry", "show", "http://127.0.0.1:1", "local:./x"], "not in this registry"),
         (["registry", "show", "http://127.0.0.1:1", "hub.example.com:acme/pdf"], "not in this registry"),
         (["registry", "show", "http://127.0.0.1:1", "pdf"], "no 'namespace/name'"),
+        (["registry", "show", "http://127.0.0.1:1", "pkg_skl_a1b2"], "no package id"),
         (["registry", "serve", ""], "name of a folder is empty"),
         (["registry", "serve", "/no/such/folder"], "was not found"),
         (["registry", "serve", str(examples.path()), "--publish-key-env", "NOT_SET"], "'NOT_SET' is not set"),
         (["registry", "serve", str(examples.path()), "--host", "no.such.host.invalid"], "Nothing can be served"),
         (["registry", "serve", str(examples.path()), "--namespace", "a/b"], "cannot be a namespace"),
-        (["registry", "serve", str(examples.path()), "--port", "70000"], "70000"),
+        (["registry", "serve", str(examples.path()), "--port", "70000"], "--port"),
         (["registry", "frobnicate"], "No such command"),
     ],
 )
 def test_a_wrong_call_is_one_sentence_and_exit_code_2(args: list[str], words: str) -> None:
     assert words in refused(run(*args), 2)
-
-
-def test_an_id_that_is_none_is_exit_code_1() -> None:
-    assert "no package id" in refused(run("registry", "show", "http://127.0.0.1:1", "pkg_skl_a1b2"), 1)
 
 
 @pytest.mark.parametrize("command", [[], ["serve"], ["browse"], ["show"], ["publish"]])
@@ -465,4 +461,3 @@ def test_standard_output_in_any_encoding_takes_a_document(skill: Path) -> None:
         timeout=60,
     )
     assert read_package(done.stdout).to_document() == pack(skill).document
-    assert io.BytesIO(done.stdout).getvalue().isascii()

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import skillbelt
+import skillbelt.agent_skills
+from skillbelt.agent_skills import AgentSkillToolDescriptor
 from skillbelt.parsing import LENIENT, NAMESPACED, STRICT
 
 ROOT = Path(__file__).parent.parent
@@ -45,6 +47,23 @@ def test_the_picture_of_the_layers_is_the_contract():
     (layers,) = [contract["layers"] for contract in contracts if contract["name"] == "layers"]
     picture = "```text\n" + "\n".join(layers) + "\n```"
     assert picture in (DOCS / "explanation" / "architecture.md").read_text()
+
+
+@pytest.mark.row("S1-59")
+def test_the_reference_of_the_loader_has_its_four_parts_and_names_what_the_code_has():
+    text = (DOCS / "reference" / "agent_skills.md").read_text()
+    parts = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert list(parts) == ["Folder layout", "Parsing rules", "Disclosure", "Tool mapping", "API"]
+    for folder in ("SKILL.md", "scripts", "references", "assets"):
+        assert folder in parts["Folder layout"]
+    for field in ("name", "description", "version", "compatibility", "metadata", "allowed-tools", "steps"):
+        assert f"`{field}`" in parts["Parsing rules"], field
+    for method in ("from_folder", "activate", "deactivate", "discover", "list_resources"):
+        assert f"{method}(" in parts["Disclosure"], method
+    for field in AgentSkillToolDescriptor.model_fields:
+        assert f"`{field}`" in parts["Tool mapping"], field
+    for name in skillbelt.agent_skills.__all__:
+        assert f"::: skillbelt.agent_skills.{name}\n" in parts["API"] + "\n", name
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "adr").glob("0*.md")), ids=lambda path: path.stem)

@@ -199,6 +199,9 @@ def test_a_file_that_stays_away_is_gone(tmp_path):
     (tmp_path / "demo" / "references" / "a.md").unlink()
     with pytest.raises(ResourceError, match=r"no file 'references/a\.md'"):
         router.read("demo", "references/a.md")
+    assert len(router.activate("demo").resources) == 2  # it may be on its way back
+    time.sleep(8 * directory.SETTLE)
+    assert [info.path for info in router.activate("demo").resources] == ["references/b.md"]
     (tmp_path / "demo" / "SKILL.md").unlink()
     with pytest.raises(SkillError, match=r"no longer available|has no SKILL"):
         router.activate("demo")

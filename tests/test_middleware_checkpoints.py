@@ -101,6 +101,7 @@ def test_a_run_that_was_stopped_goes_on_in_another_process_with_the_text_as_it_i
     assert set(told["held"]) == {"shout", "gone"}
 
 
+@pytest.mark.parametrize("place", ["file"], indirect=True)
 def test_a_skill_that_did_not_change_is_found_again_and_nothing_is_added(folder, tmp_path, place):
     kind, address = place
     with saver(kind, address) as opened:

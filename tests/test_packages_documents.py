@@ -130,6 +130,11 @@ def test_keys_that_stand_twice_are_refused_wherever_they_are():
     ]
 
 
+def test_a_key_that_stands_twice_in_what_is_no_package_is_told_too():
+    assert violations('[{"a": 1, "a": 2}]') == [("/a", "duplicate-key"), ("", "type")]
+    assert violations('{"x": {"y": {"z": {"a": 1, "a": 2}}}}')[0] == ("/a", "duplicate-key")
+
+
 def test_thousands_of_keys_that_stand_twice_are_counted():
     text = json.dumps(document())[:-1] + ', "x": 1' * 5000 + "}"
     found = violations(text)

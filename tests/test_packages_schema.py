@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,11 @@ def published():
 @pytest.mark.row("S2-21")
 def test_the_published_schema_is_the_one_of_the_model():
     assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == json_schema()
+
+
+def test_the_published_schema_is_written_by_one_command():
+    done = subprocess.run([sys.executable, "-m", "skillbelt.packages.schema"], capture_output=True, check=True)
+    assert done.stdout == PUBLISHED.read_bytes()
 
 
 @pytest.mark.row("S2-21")

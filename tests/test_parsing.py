@@ -70,6 +70,17 @@ def test_the_digest_is_that_of_the_bytes_as_they_are():
     assert parse_skill(data).unwrap().digest == hashlib.sha256(data).hexdigest()
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "---\nname: a\ndescription: b\n---\nBody\n".encode("utf-16"),
+        b"---\nname: a\ndescription: b\n---\nBody \xff\n",
+    ],
+)
+def test_a_file_that_is_not_utf_8_has_no_byte_at_which_its_text_starts(data):
+    assert parse_skill(data).unwrap().body_offset is None
+
+
 def test_the_body_offset_is_the_byte_at_which_the_instructions_start():
     data = "\ufeff\n---\r\nname: mail\r\ndescription: é\r\n---\r\nBody é\n".encode()
     skill = parse_skill(data).unwrap()

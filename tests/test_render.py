@@ -198,3 +198,12 @@ def test_a_slot_written_in_a_description_is_never_filled():
 def test_half_a_character_in_arguments_never_reaches_a_request():
     source = MappingSource({"a/SKILL.md": "---\nname: a\ndescription: b\n---\nGo $ARGUMENTS."})
     assert "Go ?." in SkillRouter(source).activate("a", arguments="\ud83d").text
+
+
+def test_a_body_that_is_cut_and_not_utf_8_names_no_byte_to_read_on_at():
+    data = ("---\nname: a\ndescription: b\n---\n" + "Long line.\n" * 400).encode("utf-16")
+    router = SkillRouter(MappingSource({"a/SKILL.md": data}), renderer=Renderer(max_output=2048))
+    activation = router.activate("a")
+    assert activation.truncated
+    assert "cannot be read on: SKILL.md is not UTF-8" in activation.text
+    assert "offset=" not in activation.text

@@ -125,7 +125,7 @@ class Skill(_Value):
         location: Absolute path of the SKILL.md when it is on disk.
         digest: sha256 (hex) of the bytes of SKILL.md.
         source: Label of the source that holds it.
-        body_offset: Byte of SKILL.md at which the instructions start.
+        body_offset: Byte of SKILL.md at which the instructions start; ``None`` when it is not UTF-8.
     """
 
     frontmatter: Frontmatter
@@ -134,7 +134,7 @@ class Skill(_Value):
     location: str | None = None
     digest: str = ""
     source: str | None = None
-    body_offset: int = 0
+    body_offset: int | None = 0
 
     @property
     def name(self) -> str:

@@ -225,8 +225,11 @@ class Renderer(Notes):
         grown = max(0, len(whole.encode("utf-8", "replace")) - len(skill.instructions.encode("utf-8", "replace")))
         part = skill.instructions[: _fit(skill.instructions, max(0, room - grown - _MARKER_ROOM))]
         shown, total = (len(text.encode("utf-8", "replace")) for text in (part, skill.instructions))
-        after = skill.body_offset + shown
-        marker = self.cut(shown, total, read_on=f"Read on: read_skill_resource with path SKILL.md and offset={after}.")
+        read_on = "The rest cannot be read on: SKILL.md is not UTF-8."
+        if skill.body_offset is not None:
+            after = skill.body_offset + shown
+            read_on = f"Read on: read_skill_resource with path SKILL.md and offset={after}."
+        marker = self.cut(shown, total, read_on=read_on)
         return f"{head}{_neutral(_fill(part.lstrip(), folder, arguments)[0])}\n\n{marker}{tail}", True
 
     def folder(self, folder: str | None) -> str:

@@ -34,13 +34,13 @@ class Document:
         fields: ``None`` when there is no name or no description to use.
         root: The YAML mapping, ``None`` when there is none.
         body: What follows the closing fence, as it stands; ``""`` when only the frontmatter was read.
-        body_offset: Byte at which the body starts.
+        body_offset: Byte at which the body starts; ``None`` when the file is not UTF-8, so that no byte of it does.
     """
 
     fields: Fields | None = None
     root: nodes.Mapping | None = None
     body: str = ""
-    body_offset: int = 0
+    body_offset: int | None = 0
 
     def raw(self) -> dict[str, JsonValue]:
         """Return the frontmatter as typed JSON, untrimmed (SPEC-132)."""
@@ -80,6 +80,7 @@ def read_document(
     if len(data) > limits.skill_bytes:
         _too_large(report, f"SKILL.md is larger than {limits.skill_bytes} bytes", "skill_bytes")
         return Document()
+    given = data
     if fences.is_utf16(data):
         report.add("encoding-utf16", "The file is UTF-16.", hint="Save it as UTF-8.")
         data, halves = fences.to_utf8(data).removeprefix(b"\xef\xbb\xbf"), None
@@ -101,7 +102,8 @@ def read_document(
         report.add("body-empty", "There are no instructions after the frontmatter.", hint="Write the body.")
     elif whole:
         _check_length(body, report)
-    return Document(fields, root, body, halves.body)
+    exact = data is given and len(body.encode("utf-8")) == len(data) - halves.body if whole else True
+    return Document(fields, root, body, halves.body if exact else None)
 
 
 def _check_length(body: str, report: Report) -> None:

@@ -6,11 +6,15 @@ that is root can only be chased. With one, the kernel counts.
 
 from __future__ import annotations
 
-from contextlib import suppress
+import fcntl
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-__all__ = ["ProcessGroup", "process_group"]
+__all__ = ["Groups", "ProcessGroup", "own_groups", "process_group", "sweep_groups"]
 
 _PREFIX = "skillbelt-"
 _MOUNTS = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup")
@@ -25,6 +29,8 @@ class ProcessGroup:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # says to others that it is not left over
 
     def add(self, pid: int) -> None:
         """Put a process into the group; what it starts from now on is in it too.
@@ -38,6 +44,38 @@ class ProcessGroup:
         """Remove the group; it is empty when its run is over."""
         with suppress(OSError):
             self.path.rmdir()
+        os.close(self._fd)
+
+
+class Groups:
+    """Groups for the runs of one runner; one that is idle is used again, for removing one takes the kernel a while.
+
+    Args:
+        most: How many processes and threads each may hold.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._idle: list[ProcessGroup] = []
+        self._end = weakref.finalize(self, _remove, self._idle)
+
+    @contextmanager
+    def group(self) -> Iterator[ProcessGroup | None]:
+        """Give a group to one run, ``None`` when this host may not make one."""
+        try:
+            group = self._idle.pop()
+        except IndexError:
+            group = process_group(self._most)
+        try:
+            yield group
+        finally:
+            if group is not None:
+                self._idle.append(group)
+
+
+def _remove(groups: list[ProcessGroup]) -> None:
+    for group in groups:
+        group.remove()
 
 
 def process_group(most: int) -> ProcessGroup | None:
@@ -54,18 +92,18 @@ def process_group(most: int) -> ProcessGroup | None:
             continue
         try:
             (path / "pids.max").write_text(str(most))
+            return ProcessGroup(path)
         except OSError:
-            ProcessGroup(path).remove()
-            continue
-        return ProcessGroup(path)
+            with suppress(OSError):
+                path.rmdir()
     return None
 
 
 def sweep_groups() -> None:
-    """Remove the empty groups of runs that nobody ended; one that is in use cannot be removed."""
+    """Remove the groups that no living process holds."""
     for parent in own_groups():
-        with suppress(OSError):
-            for path in parent.glob(f"{_PREFIX}*"):
+        for path in sorted(parent.glob(f"{_PREFIX}*")):
+            with suppress(OSError):
                 ProcessGroup(path).remove()
 
 

@@ -240,17 +240,15 @@ def remove_tree(path: Path) -> None:
 
 
 def _remove(parent: int, name: bytes) -> None:
-    """Remove one entry of a folder; deep trees are flattened, so that neither stack nor descriptors run out."""
-    try:
+    """Remove one entry of a folder."""
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=parent)  # most folders of a run are empty in the end
+        return
+    with suppress(OSError):
         os.unlink(name, dir_fd=parent)
         return
-    except OSError:
-        pass  # a folder, or gone
-    with suppress(OSError):
-        os.chmod(name, 0o700, dir_fd=parent)
-    try:
-        fd = os.open(name, _FOLDER, dir_fd=parent)
-    except OSError:
+    fd = _opened(parent, name)
+    if fd is None:
         return
     try:
         _empty(fd)
@@ -260,45 +258,76 @@ def _remove(parent: int, name: bytes) -> None:
         os.rmdir(name, dir_fd=parent)
 
 
+def _opened(parent: int, name: bytes) -> int | None:
+    try:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except PermissionError:
+        pass
+    except OSError:
+        return None
+    try:
+        os.chmod(name, 0o700, dir_fd=parent)
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except OSError:
+        return None
+
+
 def _empty(top: int) -> None:
-    """Remove what is in a folder: folders inside folders are moved up first, one level a time."""
+    """Remove what is in a folder: what its folders hold is moved up first, one level a time.
+
+    So a tree of any depth takes neither a stack nor more than two descriptors.
+    """
     while True:
-        folders = []
-        for entry in _names(top):
-            try:
-                os.unlink(entry, dir_fd=top)
-            except OSError:
-                folders.append(entry)
-        if not folders:
+        names, removed = _names(top), 0
+        for name, folder in names:
+            removed += _gone(top, name, folder)
+        if not names:
             return
-        removed = 0
-        for entry in folders:
-            with suppress(OSError):
-                os.chmod(entry, 0o700, dir_fd=top)
-            try:
-                fd = os.open(entry, _FOLDER, dir_fd=top)
-            except OSError:
-                continue
-            try:
-                for below in _names(fd):
-                    try:
-                        os.unlink(below, dir_fd=fd)
-                    except OSError:
-                        with suppress(OSError):
-                            os.chmod(below, 0o700, dir_fd=fd)
-                            os.rename(below, os.fsencode(f".{token_hex(8)}"), src_dir_fd=fd, dst_dir_fd=top)
-            finally:
-                os.close(fd)
-            with suppress(OSError):
-                os.rmdir(entry, dir_fd=top)
-                removed += 1
         if not removed:
             return  # somebody else's files: nothing more can be done, and nothing may loop for ever
 
 
-def _names(fd: int) -> list[bytes]:
+def _gone(top: int, name: bytes, folder: bool) -> bool:
+    try:
+        if not folder:
+            os.unlink(name, dir_fd=top)
+            return True
+        os.rmdir(name, dir_fd=top)
+    except OSError:
+        return folder and _flattened(top, name)
+    return True
+
+
+def _flattened(top: int, name: bytes) -> bool:
+    """Move what is in a folder up to ``top`` and remove it; gives whether that came to anything."""
+    fd = _opened(top, name)
+    if fd is None:
+        return False
+    try:
+        with suppress(OSError):
+            os.fchmod(fd, 0o700)
+        for below, folder in _names(fd):
+            try:
+                if folder:
+                    with suppress(OSError):
+                        os.chmod(below, 0o700, dir_fd=fd)  # a folder is moved only by who may write it
+                    os.rename(below, f".{token_hex(8)}", src_dir_fd=fd, dst_dir_fd=top)
+                else:
+                    os.unlink(below, dir_fd=fd)
+            except OSError:
+                continue
+    finally:
+        os.close(fd)
+    try:
+        os.rmdir(name, dir_fd=top)
+    except OSError:
+        return False
+    return True
+
+
+def _names(fd: int) -> list[tuple[bytes, bool]]:
     try:
         with os.scandir(fd) as entries:
-            return [os.fsencode(entry.name) for entry in entries]
+            return [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
     except OSError:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -98,15 +98,16 @@ class HostRunner:
             skill = stack.enter_context(self._cache.folder(request.skill_files))
             folder = new_folder(self._cache.root / "runs", "r-")
             stack.callback(folder.remove)
-            keep = stack.enter_context(_inputs(request, folder, tmpfs=self._tmpfs()))
+            keep = stack.enter_context(_inputs(request, folder, tmpfs=self._tmpfs(), boxes=self._boxes))
             place, wrap, fence = self._fence(request, program, skill, folder)
-            group = self._group()
-            if group is not None:
-                stack.callback(group.remove)
+            group = stack.enter_context(self._group())
             plan = self._plan(request, program, place, wrap, fence, group)
             ending = supervise(plan, folder, stdin=request.stdin, on_output=on_output, cancel=cancel)
             files, contents = collect(keep(), self.limits)
             return _result(ending, files, contents, time.monotonic() - began)
+
+    _boxes: tuple[str, ...] = ("tmp", "shm")
+    """What a script may write to besides its working folder, when that is no file system of its own."""
 
     # --- for those who inherit ------------------------------------------------------------------------------------
 
@@ -122,8 +123,8 @@ class HostRunner:
     def _processes(self) -> int | None:
         raise NotImplementedError
 
-    def _group(self) -> ProcessGroup | None:
-        return None
+    def _group(self) -> AbstractContextManager[ProcessGroup | None]:
+        return nullcontext()
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -170,10 +171,11 @@ class HostRunner:
 class _inputs:  # noqa: N801 - used as a function
     """What is handed in is in the working folder, and a workspace gets back what is left there."""
 
-    def __init__(self, request: ScriptRequest, folder: Folder, *, tmpfs: bool) -> None:
+    def __init__(self, request: ScriptRequest, folder: Folder, *, tmpfs: bool, boxes: tuple[str, ...]) -> None:
         self._request = request
         self._workspace = request.workspace
         self._tmpfs = tmpfs
+        self._boxes = boxes
         self._box = folder.path / "box"
         self._work = folder.path / "work" if tmpfs else self._box / "work"
         self._out = folder.path / "out" if tmpfs else self._work
@@ -181,10 +183,11 @@ class _inputs:  # noqa: N801 - used as a function
     def __enter__(self) -> Callable[[], Path]:
         self._box.mkdir(mode=0o711)
         if not self._tmpfs:
-            for name in ("tmp", "shm"):
+            for name in self._boxes:
                 (self._box / name).mkdir(mode=0o700)
         if self._workspace is None:
-            self._work.mkdir(mode=0o700)
+            if not self._tmpfs or self._request.files:  # each folder costs the disk a moment, at its end above all
+                self._work.mkdir(mode=0o700)
         else:
             self._workspace.lock.acquire()
             try:

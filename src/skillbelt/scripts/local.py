@@ -8,11 +8,12 @@ Use it for skills you wrote; for those of others there is :class:`~skillbelt.scr
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from skillbelt.scripts.cgroups import ProcessGroup, process_group, sweep_groups
+from skillbelt.scripts.cgroups import Groups, ProcessGroup, sweep_groups
 from skillbelt.scripts.folders import Folder
 from skillbelt.scripts.host import HostRunner, Place
 from skillbelt.scripts.interpreters import Program
@@ -52,6 +53,7 @@ class LocalRunner(HostRunner):
     """
 
     name = "local (not a sandbox)"
+    _boxes = ("tmp",)
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
@@ -70,10 +72,12 @@ class LocalRunner(HostRunner):
         """Return a bound above what the user runs already: the kernel counts all processes of a user together."""
         return None if os.geteuid() == 0 else self.limits.processes + count_processes()
 
-    def _group(self) -> ProcessGroup | None:
-        if os.geteuid() != 0 or not self._counted:
-            return None
-        return process_group(self.limits.processes + _OWN)
+    def _group(self) -> AbstractContextManager[ProcessGroup | None]:
+        return self._groups.group() if os.geteuid() == 0 and self._counted else nullcontext()
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return Groups(self.limits.processes + _OWN)
 
     @cached_property
     def _counted(self) -> bool:
@@ -81,10 +85,8 @@ class LocalRunner(HostRunner):
         if os.geteuid() != 0:
             return True
         sweep_groups()
-        group = process_group(1)
-        if group is not None:
-            group.remove()
-        return group is not None
+        with self._groups.group() as group:
+            return group is not None
 
 
 def count_processes() -> int:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import IO, Any
 
 from skillbelt.errors import ScriptError
 from skillbelt.models import ScriptEnd
@@ -131,6 +131,13 @@ def _supervisor() -> CodeType:
     return compile(_SUPERVISOR.read_bytes(), str(_SUPERVISOR), "exec", dont_inherit=True, optimize=2)
 
 
+def _nameless() -> IO[bytes]:
+    """Return a file without a name, in memory where there are such files."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("skillbelt"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
 class _Run:
     """The state of one run: descriptors, deadlines, what was read."""
 
@@ -164,7 +171,7 @@ class _Run:
             raise ScriptError(f"There are too many open files to run a script: {error.strerror}.") from error
         theirs = (stdin, stdout, stderr, control, report)
         try:
-            with tempfile.TemporaryFile(buffering=0) as file:
+            with _nameless() as file:
                 file.write(marshal.dumps((_supervisor(), self._orders(control, report))))
                 file.seek(0)
                 self._process = subprocess.Popen(  # noqa: S603 - our own program, by its path

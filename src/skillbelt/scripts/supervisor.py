@@ -465,7 +465,7 @@ PAGE = resource.getpagesize()
 def join(group: str) -> None:
     """Wait until the host has put this process into its control group, which it does while the interpreter starts."""
     name = group.rpartition("/")[2].encode()
-    deadline = time.monotonic() + QUIET
+    deadline = time.monotonic() + 5.0
     while name and name not in slurp("/proc/self/cgroup"):
         if time.monotonic() > deadline:
             raise OSError("the control group of the run is not there")
@@ -550,7 +550,10 @@ def main(orders: dict) -> None:
         join(orders["group"])
         runs = posix.open("..", FOLDER, dir_fd=run)
         if orders["tmpfs"]:
-            work = posix.open("work", FOLDER, dir_fd=run)
+            try:
+                work = posix.open("work", FOLDER, dir_fd=run)
+            except FileNotFoundError:
+                work = -1
             own_mounts(orders)
             if orders["expose"]:
                 expose(orders["expose"])
@@ -561,10 +564,12 @@ def main(orders: dict) -> None:
                 if orders["uid"] is not None:
                     posix.chown(f"{orders['box']}/{name}", orders["uid"], orders["uid"])
             inside = posix.open(f"{orders['box']}/work", FOLDER)
-            copy_folder(work, inside, [orders["disk"], orders["entries"]])
+            if work >= 0:
+                copy_folder(work, inside, [orders["disk"], orders["entries"]])
+                posix.close(work)
             if orders["uid"] is not None:
                 own_all(inside, orders["uid"])
-        orders["close"] = [control, report, run, runs] + ([work, inside] if orders["tmpfs"] else [])
+        orders["close"] = [control, report, run, runs] + ([inside] if orders["tmpfs"] else [])
         process = launch(orders)
         reason = watch(process, control, orders, ended)
     except BaseException as error:  # noqa: BLE001 - the host raises it
@@ -575,7 +580,7 @@ def main(orders: dict) -> None:
     if reason == "gone":
         remove(runs, orders["name"])
         posix._exit(0)
-    if orders["tmpfs"] and "error" not in answer:
+    if orders["tmpfs"] and "error" not in answer and (work >= 0 or posix.listdir(inside)):
         posix.mkdir("out", 0o700, dir_fd=run)
         out = posix.open("out", FOLDER, dir_fd=run)
         copy_folder(inside, out, [orders["disk"], orders["entries"]])

@@ -17,7 +17,7 @@ from skillbelt.sources.files import Files, list_files
 from skillbelt.sources.heads import Reader
 from skillbelt.sources.lru import Kept
 from skillbelt.sources.paths import asked, join
-from skillbelt.sources.rest import CLOCK, Look, Rest
+from skillbelt.sources.rest import CLOCK, PATIENCE, Look, Rest
 from skillbelt.sources.scan import Found
 from skillbelt.sources.tree import Holdable, Measured, Statted, Tree, Unsettled
 
@@ -78,6 +78,11 @@ class Bundler:
         kept = self._kept.get(folder)
         return kept and kept._replace(bundle=kept.bundle._replace(current=False))
 
+    def _lacks(self, folder: str, files: Files) -> bool:
+        """Whether a file that was there before is missing."""
+        kept = self._kept.get(folder)
+        return kept is not None and not {info.path for info in kept.bundle.resources} <= {i.path for i in files.infos}
+
     def _stands(self, folder: str, marks: Mapping[str, str] | None) -> bool:
         """Whether nothing was changed, by one stat for each file and folder of the skill."""
         return marks is not None and self._unchanged is not None and self._unchanged(folder, marks)
@@ -110,11 +115,12 @@ class Bundler:
                 marks, written = None, time.time()  # changed while it was read
         if isinstance(tree, Unsettled):
             written = max(written, tree.written(folder))
+        doubtful = self._lacks(found.folder, files)
         bundle = Bundle(parsed.skill, files.infos, _generation(parsed.skill, files, marks))
         made = Made(bundle, tuple(report.found), marks if time.time() - written > CLOCK else None)
-        if not self._rest.left(written):
+        if not self._rest.left(written, PATIENCE if doubtful else 1):
             self._kept.put(found.folder, made, 2 * len(chunk.data) + 1024 + 256 * len(files.infos))
-        return Look(made, written)
+        return Look(made, written, doubtful)
 
 
 def _generation(skill: Skill, files: Files, marks: Mapping[str, str] | None) -> str:

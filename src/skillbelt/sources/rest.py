@@ -14,14 +14,14 @@ from typing import Generic, NamedTuple, TypeVar
 from skillbelt.errors import ResourceError, SkillError
 from skillbelt.sources.paths import shown
 
-__all__ = ["CLOCK", "Look", "Rest"]
+__all__ = ["CLOCK", "PATIENCE", "Look", "Rest"]
 
 CLOCK = 0.1
 """Seconds after which a file that is written again has another time: clocks of file systems tick coarsely."""
 
 _T = TypeVar("_T")
 
-_PATIENCE = 8
+PATIENCE = 8
 """How many times ``settle`` a call waits when there is nothing from before to answer with, and a doubtful answer has
 to rest when there is."""
 _TICK = 0.005
@@ -34,7 +34,8 @@ class Look(NamedTuple, Generic[_T]):
     Attributes:
         answer: What is there, or why there is nothing to use.
         written: When what was looked at last changed (seconds since the epoch).
-        doubtful: Whether a writer that was held up in the middle would explain it: it is empty, or no skill any more.
+        doubtful: Whether a writer that was held up in the middle would explain it: it is empty, no skill any
+            more, or lacks a file it had.
     """
 
     answer: _T | SkillError
@@ -85,7 +86,7 @@ class Rest:
             return self._given(seen, last)
         if self._busy.get(what, 0.0) > time.monotonic() and (known := last()) is not None:
             return known
-        end = time.monotonic() + _PATIENCE * self.settle
+        end = time.monotonic() + PATIENCE * self.settle
         while True:
             self.wait(left)
             seen = look()
@@ -102,7 +103,7 @@ class Rest:
 
     def _given(self, seen: Look[_T], last: Callable[[], _T | None]) -> _T:
         """Return an answer at rest; a doubtful one has to rest for longer before it replaces a good one."""
-        if seen.doubtful and self.left(seen.written, _PATIENCE) and (known := last()) is not None:
+        if seen.doubtful and self.left(seen.written, PATIENCE) and (known := last()) is not None:
             return known
         if isinstance(seen.answer, SkillError):
             raise seen.answer
