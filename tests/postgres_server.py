@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 import socket
@@ -17,7 +16,7 @@ NOBODY = 65534
 def binary(name: str) -> str | None:
     """A program of PostgreSQL: on the PATH, or where Debian puts it."""
     found = shutil.which(name)
-    return found or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
+    return found or next((str(path) for path in Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), None)
 
 
 def available() -> bool:

@@ -11,8 +11,10 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +208,7 @@ def test_what_is_in_the_way_is_left_alone(skill: Path, tmp_path: Path) -> None:
     [
         (["pack", ""], "name of a folder is empty"),
         (["pack", "/no/such/skill"], "/no/such/skill"),
-        (["pack", "/"], "SKILL.md"),
+        (["pack", str(examples.path())], "has no SKILL.md"),
         (["pack", str(EXAMPLE), "-o", "/no/such/folder/file"], "cannot be written"),
         (["pack", str(EXAMPLE), "-o", "-", "--json"], "give one of them"),
         (["unpack", "/no/such/file", "x"], "was not found"),
@@ -402,6 +404,24 @@ def test_a_folder_of_skills_is_served_until_a_key_interrupts(tmp_path: Path) -> 
         ]
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{url}/browse")
+
+
+def test_serving_in_this_process_ends_with_the_same_signal() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    def interrupt() -> None:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:  # an answer shows that the server is there to hear the signal
+            with suppress(httpx.TransportError):
+                httpx.get(f"http://127.0.0.1:{port}/browse")
+                break
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    result = run("registry", "serve", str(examples.path()), "--port", str(port))
+    assert said(result) == f"Serving {str(examples.path())!r} at http://127.0.0.1:{port}\n"
+    assert result.stderr.endswith("Stopped.\n")
 
 
 def test_a_folder_that_does_not_exist_is_made_for_who_has_a_key(tmp_path: Path, skill: Path) -> None:

@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from agents_kit import FRAMEWORKS, Hub, clerk, hub, text_of
 from openai_server import OpenAIServer
+from skillbelt import AgentLimitError
 from skillbelt.agents import AgentConfig
+from skillbelt.cli import llama_index_run
 from skillbelt.cli.app import app
 
 __all__ = ["clerk", "hub"]  # fixtures
@@ -165,6 +167,22 @@ def test_a_limit_that_is_reached_is_one_sentence(hub: Hub, framework: str) -> No
     write(text_of(hub, "limits: {model_calls: 1}"))
     said = refused(skillbelt("agents.yaml", "clerk", QUESTION, "--framework", framework), 1)
     assert said == ["The run was ended after 1 call of the model; limits.model_calls allows no more."]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_provider_without_a_key_is_one_sentence(framework: str) -> None:
+    write("agents: {plain: {provider: openai, model: gpt-4o-mini}}")
+    (said,) = refused(skillbelt("agents.yaml", "plain", "Hi", "--framework", framework), 1)
+    assert "openai:gpt-4o-mini: there is no valid key" in said
+
+
+def test_a_limit_that_a_framework_wrapped_is_the_same_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrapped(*_: Any) -> None:
+        raise RuntimeError("Error in step") from AgentLimitError("The run was ended.", limit="deadline", allowed=1)
+
+    monkeypatch.setattr(llama_index_run, "run_agent", wrapped)
+    write("agents: {plain: {}}")
+    assert refused(skillbelt("agents.yaml", "plain", "Hi", "--framework", "llama-index"), 1) == ["The run was ended."]
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------

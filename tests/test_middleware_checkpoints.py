@@ -25,15 +25,18 @@ def _missing(name: str) -> bool:
         return True
 
 
+NO_SQLITE = pytest.mark.skipif(
+    _missing("langgraph.checkpoint.sqlite"), reason="NOT CHECKED: langgraph-checkpoint-sqlite is not installed"
+)
+NO_POSTGRES = pytest.mark.skipif(
+    _missing("langgraph.checkpoint.postgres") or _missing("psycopg") or not postgres_server.available(),
+    reason="NOT CHECKED: langgraph-checkpoint-postgres, psycopg or PostgreSQL is not installed",
+)
+
+
 @pytest.fixture(
-    params=[
-        "file",
-        pytest.param("sqlite", marks=pytest.mark.skipif(_missing("langgraph.checkpoint.sqlite"), reason="NOT CHECKED: langgraph-checkpoint-sqlite is not installed")),
-        pytest.param("postgres", marks=pytest.mark.skipif(
-            _missing("langgraph.checkpoint.postgres") or _missing("psycopg") or not postgres_server.available(),
-            reason="NOT CHECKED: langgraph-checkpoint-postgres, psycopg or PostgreSQL is not installed")),
-    ]
-)  # fmt: skip
+    params=["file", pytest.param("sqlite", marks=NO_SQLITE), pytest.param("postgres", marks=NO_POSTGRES)],
+)
 def place(request, tmp_path):
     """A kind of saver and its address."""
     if request.param == "postgres":

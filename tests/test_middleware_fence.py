@@ -114,9 +114,7 @@ def test_calls_of_one_message_are_judged_by_the_state_before_it():
         [NOTE, ("measure", {"what": "after"})],
         "done",
     ]
-    ours = SkillsMiddleware(
-        router, allowed_tools="enforce", unload=True, tools_for={"strict": [measure]}
-    )
+    ours = SkillsMiddleware(router, allowed_tools="enforce", unload=True, tools_for={"strict": [measure]})
     story = Story(steps, [ours], tools=[write_note])
     story.say("go")
     assert MEASURED == ["with the unload"]
@@ -285,7 +283,7 @@ def test_a_new_view_for_every_call_works_as_well():
 
 
 async def test_routers_that_were_never_listed_do_not_hold_up_the_loop(tmp_path):
-    from blockbuster import blockbuster_ctx
+    blockbuster_ctx = pytest.importorskip("blockbuster").blockbuster_ctx
 
     root = scenario("C07", tmp_path)
     model = ScriptedChatModel([[load("east")], "done"])
@@ -395,3 +393,10 @@ def test_wrong_names_of_skills_do_not_become_firm_and_other_unknown_tools_stay_t
     answers = results(story.last)
     assert all("There is no skill 'nope'" in m.content for m in answers[:4])
     assert "fly is not a valid tool" in answers[4].content
+
+
+def test_a_load_without_a_usable_name_takes_no_place_among_those_in_use():
+    steps = [[("load_skill", {"name": 7}), ("load_skill", {}), load("a")], "done"]
+    story = simple(steps, router_of("a", "b"), max_active=1)
+    story.say("go")
+    assert [m.status for m in results(story.last)] == ["error", "error", "success"]

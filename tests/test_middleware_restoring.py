@@ -366,3 +366,35 @@ async def test_async_runs_restore_as_sync_ones_do(tmp_path):
         await story.asay(f"question {turn}")
     assert times(story.last, SUMMARY) == 1 and times(story.last, LAST) == 1
     assert place(story.last, SUMMARY) < place(story.last, LAST)
+
+
+def test_a_cleared_result_of_a_skill_that_is_gone_stays_cleared(tmp_path):
+    root = scenario("C08", tmp_path)
+    router = SkillRouter.from_directory(root)
+    middleware = [SkillsMiddleware(router), clearing()]
+    story = Story([[load("rule-book")], "loaded", "done"], middleware, checkpointer=InMemorySaver())
+    story.say("go")
+    (root / "rule-book" / "SKILL.md").unlink()
+    story.say("and now?")
+    assert [m.content for m in results(story.last)] == ["[cleared]"]
+
+
+def test_what_was_unloaded_or_replaced_is_nothing_to_look_for_once_its_message_is_gone():
+    router = router_of(a="Alpha.")
+    unload = ("unload_skill", {"name": "a"})
+    steps = [[load("a")], [unload], "one", "two", [load("a")], "three", "four"]
+    story = Story(steps, [SkillsMiddleware(router, unload=True), Trimming(2, state=True)], checkpointer=InMemorySaver())
+    for turn in range(4):
+        story.say(f"question {turn}")
+        assert orphans(story.last) == []
+        assert times(story.last, "Alpha.") == (turn >= 2)
+
+
+def test_a_request_outside_of_an_agent_may_have_any_sequence_of_messages():
+    from skillbelt.langchain.requests import Shaper
+    from skillbelt.langchain.state import sight
+    from skillbelt.restoring import Keeper
+
+    router = router_of(a="Alpha.")
+    shaper = Shaper(router, Keeper(router, Restore()), sight(), {}, "pair")
+    assert shaper.shape((HumanMessage("hi"),)) == [HumanMessage("hi")]

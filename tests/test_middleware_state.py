@@ -2,10 +2,11 @@
 
 import json
 import shutil
-from typing import Any
+from typing import Any, NotRequired
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -26,7 +27,7 @@ from langchain_kit import (
     texts,
     times,
 )
-from skillbelt import MappingSource, SkillError, SkillNotFoundError, SkillRouter
+from skillbelt import MappingSource, SkillError, SkillNotFoundError, SkillRouter, TokenBudget
 from skillbelt.langchain import SkillsMiddleware
 from skillbelt.sources import DirectorySource
 from skillbelt.testing import ScriptedChatModel
@@ -457,8 +458,6 @@ def test_a_slot_without_skills_is_emptied():
 
 
 def test_another_middleware_may_take_our_tools_out_of_a_request():
-    from langchain.agents.middleware import AgentMiddleware
-
     class NoReading(AgentMiddleware[Any, Any, Any]):
         def wrap_model_call(self, request: Any, handler: Any) -> Any:
             return handler(request.override(tools=[t for t in request.tools if t.name != "read_skill_resource"]))
@@ -473,3 +472,94 @@ def test_ai_messages_of_other_makers_are_no_reason_to_stumble():
     story = simple(["done"], router)
     out = story.agent.invoke({"messages": [HumanMessage("hi"), AIMessage("hello"), HumanMessage("/a")]})
     assert [r["name"] for r in out["active_skills"]] == ["a"]
+
+
+# --- middleware behind ours ------------------------------------------------------------------------------------------
+
+
+class Wrapping(AgentMiddleware[Any, Any, Any]):
+    """Answers a call with a command of its own, as middleware that keeps files does."""
+
+    class State(AgentState[Any]):
+        seen: NotRequired[list[str]]
+
+    state_schema = State
+
+    def __init__(self, *, lose: bool = False) -> None:
+        super().__init__()
+        self.lose = lose
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        message = handler(request)
+        update = {"seen": [request.tool_call["id"]], "messages": [] if self.lose else [message, AIMessage("aside")]}
+        return Command(update=update)
+
+
+def test_what_a_middleware_behind_ours_writes_stays_beside_ours():
+    unload = ("unload_skill", {"name": "pdf"})
+    steps = [[load("pdf")], [load("pdf")], [unload], [unload], [("read_skill_resource", {"name": "pdf", "path": "x"})]]
+    ours = SkillsMiddleware(router_of(pdf="Fill."), unload=True, misses=1)
+    story = Story([*steps, "done"], [ours, Wrapping()])
+    out = story.say("go")
+    assert out["seen"] == ["call_5"]
+    texts_of = [r.content for r in results(story.last)]
+    assert "were unloaded" in texts_of[0]
+    assert ["loaded already" in t or "no longer in use" in t or "not in use" in t for t in texts_of[1:4]] == [True] * 3
+    assert "Stop guessing" in texts_of[4]
+    assert times(story.last, "aside") == 5
+    assert story.active == []
+
+
+def test_an_answer_that_got_lost_on_the_way_is_no_reason_to_stumble():
+    from skillbelt.langchain.answers import Answer, is_failing, missed
+
+    command = Command(update={"seen": ["x"]})
+    assert Answer.of(command, "1") is None and is_failing(command)
+    assert Answer.of(Command(update=[("messages", [])]), "1") is None
+    assert missed([], "read_skill_resource") == 0
+
+
+def test_a_load_that_another_middleware_answers_without_facts_is_not_taken_for_one():
+    class Standing(AgentMiddleware[Any, Any, Any]):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return ToolMessage("not today", tool_call_id=request.tool_call["id"])
+
+    story = Story([[load("pdf")], "done"], [SkillsMiddleware(router_of("pdf")), Standing()])
+    story.say("go")
+    assert results(story.last)[0].content == "not today" and story.active == []
+
+
+def test_searching_and_listing_are_tools_too_when_they_are_wanted():
+    names = [f"s{n:03}" for n in range(40)]
+    router = SkillRouter(MappingSource({f"{n}/SKILL.md": skill(n) for n in names}), budget=TokenBudget(120))
+    facts: list[Any] = []
+    steps = [[("search_skills", {"query": "s007"}), ("list_skills", {})], "done"]
+    story = simple(steps, router, listing=True, on_event=facts.append)
+    story.say("go")
+    assert [r.status for r in results(story.last)] == ["success"] * 2
+    (searched,) = [f for f in facts if f["event"] == "searched"]
+    assert searched["query"] == "s007" and "s007" in searched["skills"]
+
+
+def test_a_skill_that_changed_comes_whole_when_it_is_loaded_again_and_the_older_text_goes(tmp_path):
+    root = scenario("C06", tmp_path)
+    router = SkillRouter.from_directory(root)
+    story = simple([[load("one")], "x", [load("one")], "y"], router, checkpointer=InMemorySaver())
+    story.say("first")
+    (root / "one" / "SKILL.md").write_text(skill("one", "New work."))
+    story.say("second")
+    assert times(story.last, "New work.") == 1 and times(story.last, "Do the work.") == 0
+    assert "An older text of the skill one stood here" in "".join(texts(story.last))
+
+
+def test_kits_of_many_routers_are_forgotten_in_turn():
+    from skillbelt.langchain.kit import Kits, Layout
+
+    kits = Kits(Layout())
+    routers = [router_of("a") for _ in range(300)]
+    first = kits.kit(routers[0])
+    assert kits.kit(routers[0]) is first
+    for router in routers:
+        kits.kit(router)
+    assert kits.kit(routers[0]) is not first
+    assert len(kits._kits) == 256

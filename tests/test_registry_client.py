@@ -5,6 +5,7 @@ import json
 import socket
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ from skillbelt.errors import (
     RegistryNetworkError,
     VersionNotFoundError,
 )
-from skillbelt.packages import PackageId, PackageLimits, RegistryClient
+from skillbelt.packages import PackageId, PackageLimits, RegistryClient, integrity, package_id
 from skillbelt.sources import HttpLimits, fetch, policy
 
 KEY = "sesame-open-7"
@@ -401,6 +402,38 @@ def test_a_hostile_registry_gives_one_typed_error_within_the_deadline(
         assert (error.status_code, error.url) == (None, f"{hostile.url}/skill/acme/pdf")
     if kind is IntegrityError:
         assert error.details["what"] == reason
+
+
+def test_millions_of_values_are_not_even_parsed(hostile: HostileRegistry) -> None:
+    many = f'{{"id": "x", "document": {{"l": [{"[]," * 3_000_000}0]}}}}'
+    assert len(many) < PackageLimits().document_bytes
+    for body in (many, many.replace("[],", '"",'), f"{{{'[' * 9_000_000}"):
+        hostile.put("/skill/acme/pdf", body)
+        error = outcome(lambda: client(hostile.url).find("acme", "pdf"))
+        assert isinstance(error, RegistryNetworkError) and "holds more than 100000 values" in str(error)
+    tracemalloc.start()
+    outcome(lambda: client(hostile.url).find("acme", "pdf"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(many)
+
+
+@pytest.mark.parametrize(
+    "text", ['[{,"' * 300_000, "\\" * 300_000, '\\"' * 300_000], ids=["brackets", "slashes", "quotes"]
+)
+def test_what_stands_in_a_file_is_one_value(hostile: HostileRegistry, text: str) -> None:
+    packed = skill("pdf", data_txt=text)
+    hostile.offer(packed)
+    assert client(hostile.url).find("acme", "pdf")["id"] == str(packed.id)
+
+
+def test_as_many_files_as_the_limits_allow_are_no_millions_of_values(hostile: HostileRegistry) -> None:
+    files = {f"{number}.sh": {"text": "", "executable": True} for number in range(20_000)}
+    document = {**PDF.document, "files": files}
+    hostile.offer(PDF, document=document, id=str(package_id(document)), integrity=integrity(document))
+    assert isinstance(outcome(lambda: client(hostile.url).find("acme", "pdf")), RegistryNetworkError)
+    found = client(hostile.url, package_limits=PackageLimits(files=20_000)).find("acme", "pdf")
+    assert found["document"] == document
 
 
 @pytest.mark.parametrize("case", ["other content", "another digest", "another id", "no document"])

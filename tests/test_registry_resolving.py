@@ -36,15 +36,19 @@ from skillbelt.errors import (
 )
 from skillbelt.packages import (
     PackageContentResolver,
+    PackageLimits,
     PackageReference,
     ReferenceResolver,
     Registries,
     RegistryClient,
     RegistrySource,
+    judged,
+    read_package,
     registries,
 )
 from skillbelt.packages.cache import RegistryCache
 from skillbelt.sources import HttpLimits, fetch
+from skillbelt.sources.lru import Kept
 
 KEY = "sesame-open-7"
 PDF = skill("pdf", "One.\n", references__guide_md="Guide.\n")
@@ -325,6 +329,31 @@ def test_a_cached_document_that_was_changed_is_discarded_and_fetched_again(regis
         assert contents(client(registry), cache=cache).content(text) == contents(client(registry)).content(text)
         assert registry.requests == [f"GET /packages/{PDF.id}"] * 2
         assert cache.statistics().corrupt == 1
+
+
+def test_a_document_is_judged_once_under_the_same_bounds_and_hashed_every_time(
+    registry: Url, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count: list[int] = []
+
+    def counted(canonical: bytes, **options: Any) -> Any:
+        count.append(len(canonical))
+        return read_package(canonical, **options)
+
+    monkeypatch.setattr(judged, "read_package", counted)
+    monkeypatch.setattr(judged, "_JUDGED", Kept(1_000_000))
+    cache = RegistryCache()
+    loaded = [contents(client(registry), cache=cache).load(f"ID:{PDF.id}") for _ in range(3)]
+    assert len(count) == 1 and loaded[0] == loaded[2] and loaded[0].packed.document == dict(PDF.document)
+    assert cache.statistics().hits == 2 and registry.requests == [f"GET /packages/{PDF.id}"]
+    resolver = ReferenceResolver(client(registry), cache=cache)
+    tight = PackageContentResolver(resolver, limits=PackageLimits(files=1))
+    for _ in range(2):  # a failure is not remembered
+        error = outcome(lambda: tight.content(f"ID:{PDF.id}"))
+        assert isinstance(error, PackageValidationError) and error.original_reference == f"ID:{PDF.id}"
+    assert len(count) == 3
+    assert PackageContentResolver(resolver).content(f"ID:{PDF.id}").id == PDF.id
+    assert len(count) == 3
 
 
 @pytest.mark.parametrize(

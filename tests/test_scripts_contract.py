@@ -4,6 +4,7 @@ LocalRunner stops what it claims, each rung of SandboxRunner stops everything: a
 that is root, once more as an ordinary user.
 """
 
+import gc
 import os
 import subprocess
 import sys
@@ -33,6 +34,8 @@ class Host(RunnerContract):
         cls.runner.cache_clear()
         with net():
             yield
+            cls.runner.cache_clear()  # its groups lie in that of the net
+            gc.collect()
 
     def make(self, limits):
         return self.runner(type(self).folder, limits)

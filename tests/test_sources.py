@@ -6,6 +6,7 @@ import socket
 import stat
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -1786,3 +1787,22 @@ def test_unchanged_files_are_not_opened_again_and_a_file_read_while_it_was_fresh
     (tmp_path / "s3" / "SKILL.md").write_text(text_of("s3", body="Other."))
     assert [len(source.list()) for _ in range(3)] == [5, 5, 5]
     assert opened["open"].count("SKILL.md") == 16
+
+
+def test_a_page_of_a_large_file_costs_no_more_than_the_page(tmp_path):
+    build(tmp_path, {"a/SKILL.md": text_of("a")})
+    mib = 1 << 20
+    size = 100 * mib
+    with (tmp_path / "a" / "large.txt").open("wb") as file:
+        file.truncate(size)
+    source = DirectorySource(tmp_path)
+    source.list()
+    for offset in (0, size // 2, size - mib):
+        tracemalloc.start()
+        try:
+            page = source.read("a", "large.txt", offset=offset, max_bytes=mib)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert (len(page.data), page.total) == (mib, size)
+        assert peak <= 2 * mib

@@ -1,8 +1,8 @@
 """A loopback server that speaks as OpenAI and as Anthropic do, from a script. It judges nothing and invents nothing.
 
-It is strict where the providers are known to be: every call of a tool is answered, in its place; roles take turns; names
-and sizes are within bounds. A request they would refuse is refused here with status 400. What it cannot show: how a
-provider's model would answer.
+It is strict where the providers are known to be: every call of a tool is answered, in its place; roles take turns;
+names and sizes are within bounds. A request they would refuse is refused here with status 400. What it cannot show:
+how a provider's model would answer.
 """
 
 from __future__ import annotations

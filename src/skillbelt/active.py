@@ -27,6 +27,7 @@ __all__ = [
     "fingerprint",
     "hold",
     "in_use",
+    "is_same",
     "merge_active",
     "merge_held",
     "now",
@@ -132,6 +133,20 @@ def after(held: HeldSkill, before: HeldSkill | None) -> HeldSkill:
     if before.get("unloaded") or (same and before["text"] != held["text"]):
         past.append([before["key"], before["text"]])
     return {**held, "past": past[-_PAST:]} if past else held
+
+
+def is_same(held: HeldSkill, digest: str, text: str, arguments: str | None) -> bool:
+    """Whether a skill in use was loaded just so before: there is nothing new to tell of it.
+
+    Args:
+        held: Its record.
+        digest: sha256 of its SKILL.md now.
+        text: Fingerprint of its text now; a tool may say more around it than a message of ours does.
+        arguments: What it is loaded with now.
+    """
+    if held.get("unloaded") or held["digest"] != digest or held.get("arguments") != arguments:
+        return False
+    return held["text"] == text or held.get("by") != "model"
 
 
 def removal(name: str) -> dict[str, Any]:
@@ -244,7 +259,7 @@ class Reading(NamedTuple):
 class _Seen(NamedTuple):
     """Where something was, or up to where it was not."""
 
-    index: int | None
+    place: int | None
     length: int
     first: object
     last: object
@@ -283,12 +298,12 @@ class Sight(Generic[M]):
         """
         want = (key, text)
         seen = self._seen.get(want)
-        if seen is not None and seen.index is not None and seen.index < len(messages):
-            found = self._read(messages[seen.index])
+        if seen is not None and seen.place is not None and seen.place < len(messages):
+            found = self._read(messages[seen.place])
             if found is not None and found.key == want[0] and fingerprint(found.text) == want[1]:
-                return seen.index, True
+                return seen.place, True
         start = 0
-        if seen is not None and seen.index is None and 0 < seen.length <= len(messages):
+        if seen is not None and seen.place is None and 0 < seen.length <= len(messages):
             same = messages[0] is seen.first and messages[seen.length - 1] is seen.last
             start = seen.length if same else 0
         place: int | None = None

@@ -15,7 +15,7 @@ from skillbelt.errors import CollisionError, InvalidSkillError, SkillNotFoundErr
 from skillbelt.limits import MIB, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import name_key
-from skillbelt.sources.base import Bundle, Problems, ResourceSource, Versions
+from skillbelt.sources.base import Bundle, Problems, ResourceSource, SkillSource, Versions
 from skillbelt.sources.paths import asked, shown, split_path
 from skillbelt.sources.sound import bundle_of, problems_of, sound, versions_of
 

@@ -32,7 +32,9 @@ class Desk:
     """
 
     reach: Reach
-    _handed: OrderedDict[str, tuple[Renderer, Bundle, Activation]] = field(default_factory=OrderedDict, repr=False)
+    _handed: OrderedDict[tuple[str, int], tuple[Renderer, Bundle, Activation]] = field(
+        default_factory=OrderedDict, repr=False
+    )
 
     def activation(self, name: str, arguments: str | None, renderer: Renderer) -> Activation:
         """Return a skill as it is now, with its text for a model.
@@ -44,10 +46,10 @@ class Desk:
         """
         bundle = self.reach.bundle(name)
         skill = bundle.skill
-        if arguments is None:
-            known = self._handed.get(skill.name)
-            if known is not None and known[0] is renderer and _same(known[1], bundle):
-                return known[2]
+        key = skill.name, id(renderer)
+        known = self._handed.get(key) if arguments is None else None
+        if known is not None and known[0] is renderer and _same(known[1], bundle):
+            return known[2]
         text, truncated = renderer.content(
             skill,
             bundle.resources,
@@ -58,7 +60,7 @@ class Desk:
             skill=skill, text=text, resources=bundle.resources, truncated=truncated, generation=bundle.generation
         )
         if arguments is None and len(text) <= _KEPT_CHARACTERS:
-            self._handed[skill.name] = (renderer, bundle, activation)
+            self._handed[key] = (renderer, bundle, activation)
             while len(self._handed) > _KEPT:
                 self._handed.popitem(last=False)
         return activation

@@ -253,7 +253,7 @@ class Keeper:
         room = self.restore.total_tokens
         kept: list[Returned] = []
         left_out: list[str] = []
-        for name, record in reversed(lost.items()):
+        for name, record in reversed(list(lost.items())):
             back = self.one(name, record, renderer.in_use(name, changed=self.changed(name, record)))
             if back.tokens > room:
                 left_out.append(name)

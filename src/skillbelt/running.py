@@ -36,7 +36,7 @@ from skillbelt.sources import DirectorySource, MappingSource, ResourceSource
 from skillbelt.sources.paths import portable, shown, split_path
 from skillbelt.text import attribute, inline
 
-__all__ = ["CANCEL", "RunOptions", "Scripts", "cancellable", "result_text", "trust_of"]
+__all__ = ["RunOptions", "Scripts", "cancellable", "in_thread", "result_text", "run", "trust_of", "using"]
 
 _T = TypeVar("_T")
 
@@ -67,6 +67,20 @@ def cancellable(cancel: Cancel) -> Iterator[None]:
         yield
     finally:
         CANCEL.reset(token)
+
+
+@contextmanager
+def using(workspace: Workspace) -> Iterator[Workspace]:
+    """Let every run that is started in this context work in one folder, such as that of a conversation.
+
+    Args:
+        workspace: The folder.
+    """
+    token = WORKSPACE.set(workspace)
+    try:
+        yield workspace
+    finally:
+        WORKSPACE.reset(token)
 
 
 class _Asked:

@@ -19,7 +19,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
-from skillbelt.active import fingerprint
 from skillbelt.errors import (
     InvalidSkillError,
     LimitError,
@@ -243,7 +242,6 @@ def _load_tool(router: SkillRouter, name: Any) -> ToolSpec:
             "skill": skill.name,
             "digest": skill.digest,
             "truncated": activation.truncated,
-            "text": fingerprint(text),
         }
         if skill.frontmatter.allowed_tools:
             artifact["allowed_tools"] = list(skill.frontmatter.allowed_tools)

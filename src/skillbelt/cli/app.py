@@ -261,3 +261,20 @@ def validate(
 
 
 packaging.attach(app)
+
+
+@app.command(
+    short_help="Say what the scripts of skills lack here.",
+    help="Read the scripts of skills, run none, and say what they need that this machine lacks: interpreters, modules, "
+    "programs, variables. Says as well which sandbox there is.",
+    epilog="\b\nExamples:\n  skillbelt doctor ./skills\n  skillbelt doctor ./skills --json",
+)
+def doctor(
+    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of skills; the first wins.")],
+    as_json: _Json = False,
+) -> None:
+    """Run ``skillbelt doctor``."""
+    from skillbelt.cli.doctor import doctor as look  # what runs scripts is loaded for this command only
+
+    if not look(folders, as_json=as_json):
+        raise typer.Exit(1)

@@ -6,11 +6,10 @@ user of the machine could read them.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
@@ -21,6 +20,7 @@ from skillbelt.cli.packages import document_text, open_package, package_facts, p
 from skillbelt.errors import AuthenticationRequiredError, MissingExtraError, RegistryError, RegistryNetworkError
 from skillbelt.packages import PackageLimits, PackageReference, read_package
 from skillbelt.parsing import LENIENT
+from skillbelt.sources.addresses import is_loopback
 
 if TYPE_CHECKING:
     from skillbelt.packages import RegistryClient
@@ -74,21 +74,25 @@ def serve(
     app = registry_app(store, publish_keys=publish_keys, read_keys=read_keys, name=name)
     print_diagnostics(left_out(getattr(store, "diagnostics", ())), stderr=True)
     with _listener(host, port) as listener:
-        url = _url(listener)
         count = len(store.packages())
-        # The port is open before this is printed: whoever reads it can connect.
-        write(f"Serving {folder!r} at {url}", "bold")
-        sys.stdout.flush()
         note(f"{count} package{'' if count == 1 else 's'}; {_terms(publish_keys, read_keys)} End it with Ctrl-C.")
-        if not _is_local(host):
+        if not is_loopback(host):
             note("Others can reach it, and without TLS; put a server that has TLS in front of it.")
         config = uvicorn.Config(
-            app, lifespan="off", ws="none", log_config=None, access_log=False, server_header=False,
+            app,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
             timeout_graceful_shutdown=5,
-        )  # fmt: skip
+        )
         try:
+            # The port is open before this is printed: whoever reads it can connect.
+            write(f"Serving {folder!r} at {_url(listener)}", "bold")
+            sys.stdout.flush()
             uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:  # its way of saying that it was told to end, and has
+        except KeyboardInterrupt:  # uvicorn's way of saying that it was told to end, and has
             note("Stopped.")
 
 
@@ -139,14 +143,14 @@ class Place:
         if not url.strip():
             raise CommandError("The URL of the registry is empty; give one such as https://registry.example.com")
         if "://" not in url:
-            url = f"{'http' if _is_local(_host(f'//{url}')) else 'https'}://{url}"
+            url = f"{'http' if is_loopback(_host(f'//{url}')) else 'https'}://{url}"
         self.url = url
         self.variable = key_env or KEY
         self._key = os.environ.get(self.variable, "").strip() or None
         if key_env is not None and self._key is None:
             raise CommandError(f"The environment variable {key_env!r} is not set; set it to the API key.")
         # Whoever types an address of this machine means it; a name may lead anywhere.
-        self._private = allow_private or _is_local(_host(url))
+        self._private = allow_private or is_loopback(_host(url))
         self._http = allow_http
 
     def client(self, *, ask: bool = False) -> RegistryClient:
@@ -298,14 +302,3 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def _is_local(host: str) -> bool:
-    """Whether a host, as it is spelled, is this machine or in a private network."""
-    if host == "localhost":
-        return True
-    try:
-        address: Any = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return bool(address.is_loopback)

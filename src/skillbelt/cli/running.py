@@ -93,7 +93,8 @@ def run(
     except SkillError:
         raise
     except Exception as error:
-        raise failure(error, label) from error
+        # Old versions of LlamaIndex wrap what a step raises.
+        raise (error.__cause__ if isinstance(error.__cause__, SkillError) else failure(error, label)) from error
     if as_json:
         head = {"agent": config.name, "question": question, "framework": framework, "model": label}
         more = {"offline": label == RULES, "skills": [asdict(skill) for skill in skills.loaded]}

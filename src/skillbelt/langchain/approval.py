@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableSet, Sequence
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware import AgentState, HumanInTheLoopMiddleware, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
@@ -36,7 +36,13 @@ def _union(old: list[str] | None, new: list[str] | None) -> list[str]:
     return list(dict.fromkeys([*(old or []), *(new or [])]))
 
 
-class ApprovalState(HumanInTheLoopMiddleware.state_schema):  # type: ignore[name-defined, misc]
+if TYPE_CHECKING:
+    _State = AgentState[Any]
+else:  # what LangChain keeps for itself differs by version
+    _State = HumanInTheLoopMiddleware.state_schema
+
+
+class ApprovalState(_State):
     """State of an agent whose scripts are approved.
 
     Attributes:
@@ -63,7 +69,7 @@ class SkillApproval(HumanInTheLoopMiddleware[Any, Any, Any]):
         ``create_agent(model, middleware=[skills, SkillApproval(skills, loading=True)], checkpointer=…)``
     """
 
-    state_schema = ApprovalState
+    state_schema: Any = ApprovalState
 
     def __init__(
         self,
@@ -94,7 +100,7 @@ class SkillApproval(HumanInTheLoopMiddleware[Any, Any, Any]):
         """What this middleware is called in a graph."""
         return "skillbelt.SkillApproval"
 
-    # --- what is asked, as it is when the model asks for it ------------------------------------------------------------
+    # --- what is asked, as it is when the model asks for it -----------------------------------------------------------
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -150,7 +156,11 @@ class SkillApproval(HumanInTheLoopMiddleware[Any, Any, Any]):
         return self._settled(update, pending, before, noted)
 
     def _settled(
-        self, update: dict[str, Any], pending: Mapping[str, Consent], before: Mapping[str, Any], noted: Mapping[str, str]
+        self,
+        update: dict[str, Any],
+        pending: Mapping[str, Consent],
+        before: Mapping[str, Any],
+        noted: Mapping[str, str],
     ) -> dict[str, Any]:
         """Keep what was approved; take back what is not what was shown."""
         messages: list[BaseMessage] = update["messages"]

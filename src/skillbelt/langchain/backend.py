@@ -125,7 +125,9 @@ class BackendTree:
             return ask(argument)
         except Exception as error:
             # Whatever a backend raises, the caller sees one kind of error.
-            raise SourceError(f"{shown(what or self.label)} cannot be read: {type(error).__name__}: {error}.") from error
+            raise SourceError(
+                f"{shown(what or self.label)} cannot be read: {type(error).__name__}: {error}."
+            ) from error
 
 
 def _entry(info: Any) -> Entry:

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from skillbelt.active import HeldSkill, Sight, after, hold, in_use, removal, same_load
+from skillbelt.active import HeldSkill, Sight, after, fingerprint, hold, in_use, is_same, removal, same_load
 from skillbelt.errors import SkillError
 from skillbelt.fence import Fence
+from skillbelt.langchain.answers import Answer, is_failing, missed, without_ours
 from skillbelt.langchain.kit import Kit
 from skillbelt.langchain.requests import answered_in_error, marks
-from skillbelt.langchain.state import ACTIVE, HELD, text_of
+from skillbelt.langchain.state import ACTIVE, HELD, held_skills, text_of
 from skillbelt.langchain.telling import Fact, fact
 from skillbelt.parsing import name_key
 
@@ -89,7 +90,7 @@ class Call:
         self._sight = sight
         self._notes = kit.router.renderer
         state = request.state if isinstance(request.state, Mapping) else {}
-        self._held: Mapping[str, HeldSkill] = state.get(HELD) or {}
+        self._held = held_skills(state)
         self._messages: Sequence[BaseMessage] = state.get("messages") or ()
         self._name = request.tool_call["name"]
         self._arguments: dict[str, Any] = request.tool_call["args"] or {}
@@ -176,7 +177,7 @@ class Call:
             result: What the tool, or a middleware behind us, gave.
         """
         if self._name not in self._kit.tools:
-            return _without_ours(result)
+            return without_ours(result)
         answer = Answer.of(result, self._id)
         if answer is None:
             return result
@@ -197,14 +198,14 @@ class Call:
             result: As for :meth:`end`.
         """
         # Only the firm answer after several misses looks at the disk.
-        return (
-            await asyncio.to_thread(self.end, result) if self._name == READ and _failing(result) else self.end(result)
-        )
+        looks = self._name == READ and is_failing(result)
+        return await asyncio.to_thread(self.end, result) if looks else self.end(result)
 
     def _loaded(self, answer: Answer, artifact: Mapping[str, Any]) -> ToolMessage | Command[Any]:
-        name, digest, text = (str(artifact[key]) for key in ("skill", "digest", "text"))
+        name, digest = str(artifact["skill"]), str(artifact["digest"])
+        text = str(artifact.get("text") or fingerprint(text_of(answer.message)))
         record = self._held.get(name)
-        again = record is not None and not record.get("unloaded") and record["text"] == text
+        again = record is not None and is_same(record, digest, text, artifact.get("arguments"))
         if again and record is not None and self._is_present(name, record):
             self.facts.append(fact("repeated", skill=name, digest=digest))
             return answer.saying(self._notes.repeated(name))
@@ -232,7 +233,7 @@ class Call:
         asked = self._arguments.get("name")
         skill = asked if isinstance(asked, str) else None
         self.facts.append(fact("failed", tool=self._name, skill=skill, reason=text_of(answer.message)))
-        misses = 1 + _missed(self._messages)
+        misses = 1 + missed(self._messages, READ)
         if self._name != READ or skill is None or misses < self._rules.misses:
             return answer.result
         try:
@@ -274,95 +275,3 @@ class Call:
         runtime = self._request.runtime
         known = [str(tool.name) for tool in getattr(runtime, "tools", None) or ()]
         return [*known, *self._kit.tools, *self._rules.scoped]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one call, in whatever it came.
-
-    Attributes:
-        result: What the tool, or a middleware behind us, gave.
-        message: The tool message in it.
-    """
-
-    result: ToolMessage | Command[Any]
-    message: ToolMessage
-
-    @classmethod
-    def of(cls, result: ToolMessage | Command[Any], key: str) -> Answer | None:
-        """Find the answer to a call; ``None`` when there is none.
-
-        Args:
-            result: What came back.
-            key: Id of the call.
-        """
-        if isinstance(result, ToolMessage):
-            return cls(result, result)
-        messages = result.update.get("messages") if isinstance(result.update, dict) else None
-        for message in messages or ():
-            if isinstance(message, ToolMessage) and message.tool_call_id == key:
-                return cls(result, message)
-        return None
-
-    def saying(self, text: str) -> ToolMessage | Command[Any]:
-        """Return the answer with another text.
-
-        Args:
-            text: What the model is told.
-        """
-        said = self.message.model_copy(update={"content": text})
-        if isinstance(self.result, ToolMessage):
-            return said
-        return self._command({}, said)
-
-    def writing(self, update: Mapping[str, Any]) -> Command[Any]:
-        """Return the answer with an update of the state.
-
-        Args:
-            update: Keys and values.
-        """
-        if isinstance(self.result, ToolMessage):
-            return Command(update={"messages": [self.message], **update})
-        return self._command(update, self.message)
-
-    def _command(self, update: Mapping[str, Any], message: ToolMessage) -> Command[Any]:
-        command = self.result
-        if not isinstance(command, Command) or not isinstance(command.update, dict):  # as of() found it
-            raise TypeError(type(command).__name__)
-        messages = [message if other is self.message else other for other in command.update["messages"]]
-        whole = {**command.update, "messages": messages, **update}
-        return Command(graph=command.graph, update=whole, resume=command.resume, goto=command.goto)
-
-
-def _without_ours(result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
-    """Take our own keys out of what another tool wants to write: a child's skills, or a forged record."""
-    if not isinstance(result, Command):
-        return result
-    update: Any = result.update
-    pairs = list(update.items()) if isinstance(update, dict) else update
-    if not isinstance(pairs, list | tuple) or not any(_is_ours(pair) for pair in pairs):
-        return result
-    left = [pair for pair in pairs if not _is_ours(pair)]
-    left_over: Any = dict(left) if isinstance(update, dict) else left
-    return Command(graph=result.graph, update=left_over, resume=result.resume, goto=result.goto)
-
-
-def _is_ours(pair: Any) -> bool:
-    return isinstance(pair, tuple) and len(pair) == 2 and pair[0] in (ACTIVE, HELD)
-
-
-def _failing(result: ToolMessage | Command[Any]) -> bool:
-    return not isinstance(result, ToolMessage) or result.status == "error"
-
-
-def _missed(messages: Sequence[BaseMessage]) -> int:
-    """Return how many reads in a row ended in an error, the latest of them last."""
-    count = 0
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            break
-        if isinstance(message, ToolMessage) and message.name == READ:
-            if message.status != "error":
-                break
-            count += 1
-    return count

@@ -121,9 +121,7 @@ class Kit:
             ready = self._system = (given, self._placed(given))
         return ready[1]
 
-    def _make(
-        self, *, media: bool = False, hidden: bool = False, scripts: bool | None = None
-    ) -> list[StructuredTool]:
+    def _make(self, *, media: bool = False, hidden: bool = False, scripts: bool | None = None) -> list[StructuredTool]:
         layout = self.layout
         specs = core.skill_tools(
             self.router, listing=layout.listing, unload=layout.unload, media=media, hidden=hidden, scripts=scripts
@@ -139,7 +137,7 @@ class Kit:
                 {**part, "text": fill_slot(text, block)} if _SLOT in text else part
                 for part, text in zip(blocks, texts, strict=True)
             ]
-            left = [part for part in blocks if part.get("text") != ""]
+            left: list[str | dict[Any, Any]] = [part for part in blocks if part.get("text") != ""]
             return SystemMessage(content=left) if left else None
         if self.layout.placement == "slot":
             raise SkillError('placement="slot" wants {skills} in the system prompt, and there is none. Add it.')
@@ -205,7 +203,8 @@ class Kits:
         Args:
             router: The skills.
         """
-        return self.ready(router) or await asyncio.to_thread(self.kit, router)
+        kit = self.ready(router)
+        return kit if kit is not None else await asyncio.to_thread(self.kit, router)
 
 
 def offered(

@@ -31,7 +31,7 @@ try:
     from skillbelt.langchain.kit import Kit, Kits, Layout, offered, tool_name
     from skillbelt.langchain.opening import Opening
     from skillbelt.langchain.requests import Shaper, kept
-    from skillbelt.langchain.state import HELD, MARK, SkillState, sight
+    from skillbelt.langchain.state import MARK, SkillState, held_skills, sight
     from skillbelt.langchain.telling import Fact, Teller, fact, note_restored, span
 except ImportError as error:
     raise MissingExtraError("SkillsMiddleware", extra="langchain") from error
@@ -141,18 +141,16 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Read skills again if asked for, and take up those that a caller or a user chose."""
         opening, router = self._opening(state, runtime), self.router_of(runtime)
-        kit, update = self._kits.ready(router), None
-        if kit is None or not opening.idle:
-            kit, update = self._open(opening, router)
+        ready = self._kits.ready(router) if opening.idle else None
+        kit, update = (ready, None) if ready is not None else self._open(opening, router)
         self._teller.tell(runtime, [*kit.listed(), *opening.facts])
         return update
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Read skills again if asked for, and take up those that a caller or a user chose."""
         opening, router = self._opening(state, runtime), self.router_of(runtime)
-        kit, update = self._kits.ready(router), None
-        if kit is None or not opening.idle:
-            kit, update = await asyncio.to_thread(self._open, opening, router)
+        ready = self._kits.ready(router) if opening.idle else None
+        kit, update = (ready, None) if ready is not None else await asyncio.to_thread(self._open, opening, router)
         await self._teller.atell(runtime, [*kit.listed(), *opening.facts])
         return update
 
@@ -180,7 +178,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with the catalog in the system message and every skill in use in the messages."""
         kit = self._kits.kit(self.router_of(request.runtime))
-        held = request.state.get(HELD) or {}
+        held = held_skills(request.state)
         if held and kit.keeper.stale(held):
             kit.keeper.refresh(held)
         shaper = self._shaper(request, kit, held) if held else None
@@ -193,7 +191,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with the catalog in the system message and every skill in use in the messages."""
         kit = await self._kits.akit(self.router_of(request.runtime))
-        held = request.state.get(HELD) or {}
+        held = held_skills(request.state)
         if held and kit.keeper.stale(held):
             await asyncio.to_thread(kit.keeper.refresh, held)
         shaper = self._shaper(request, kit, held) if held else None

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from skillbelt.active import By, HeldSkill, Sight, after, fingerprint, hold, removal, takes_reload
+from skillbelt.active import By, HeldSkill, Sight, after, fingerprint, hold, is_same, removal, takes_reload
 from skillbelt.errors import InvalidSkillError, SkillNotFoundError
 from skillbelt.langchain.kit import Kit
-from skillbelt.langchain.state import ACTIVE, HELD, MARK, text_of
+from skillbelt.langchain.state import ACTIVE, HELD, MARK, held_skills, text_of
 from skillbelt.langchain.telling import Fact, fact
 from skillbelt.mentions import Mention, mention
 from skillbelt.parsing import name_key
@@ -46,7 +46,7 @@ class Opening:
         child: bool,
     ) -> None:
         self._active: Sequence[Mapping[str, Any]] = state.get(ACTIVE) or ()
-        self._held: Mapping[str, HeldSkill] = state.get(HELD) or {}
+        self._held = held_skills(state)
         self._messages: Sequence[BaseMessage] = state.get("messages") or ()
         self._first = not any(isinstance(message, AIMessage) for message in self._messages)
         self._preload = preload if self._first else ()
@@ -86,7 +86,7 @@ class Opening:
             known = self._held.get(skill.name)
             if skill.name in held:
                 return
-            if known is not None and known["text"] == text and not known.get("unloaded"):
+            if known is not None and is_same(known, skill.digest, text, arguments):
                 if by == "user" and sight.find(self._messages, known)[1]:
                     messages.append(_message(kit.router.renderer.chosen_again(skill.name), skill.name))
                 return

@@ -21,6 +21,7 @@ from skillbelt.router import SkillRouter
 __all__ = ["KeptRequest", "Shaper", "answered_in_error", "as_message", "as_pair", "kept", "marks"]
 
 _PREFIX = "skillbelt-"
+_PLANS = 32
 
 
 class Shaper:
@@ -56,19 +57,20 @@ class Shaper:
         Args:
             messages: As the agent or another middleware has them.
         """
-        shaped = [m for m in messages if m.id not in self._ours] if self._ours else list(messages)
+        given = [m for m in messages if m.id not in self._ours] if self._ours else messages
+        shaped = _Edited(given)
         lost: dict[str, HeldSkill] = {}
         whole: set[str] = set()
         self.restored = []
         for name, record in self._held.items():
             for key, text in record.get("past", ()):
-                place, stands = self._sight.look(shaped, key, text)
+                place, stands = self._sight.look(shaped.now, key, text)
                 if stands and place is not None:
-                    shaped[place] = _with(shaped[place], self._notes.older(name))
-            index, there = self._sight.find(shaped, record)
+                    shaped.put(place, self._notes.older(name))
+            index, there = self._sight.find(shaped.now, record)
             if record.get("unloaded"):
                 if there and index is not None:
-                    shaped[index] = _with(shaped[index], self._notes.unloaded(name))
+                    shaped.put(index, self._notes.unloaded(name))
             elif self._form == "off":
                 if there:
                     whole.add(name)
@@ -77,36 +79,69 @@ class Shaper:
             elif there and not self._keeper.changed(name, record):
                 whole.add(name)
             else:
-                shaped[index] = self._refilled(shaped[index], name, record, whole)
-        plan = self._keeper.back(lost)
+                self._refill(shaped, index, name, record, whole)
+        plan = self._keeper.back(lost) if lost else None
         if plan:
-            shaped = self._inserted(shaped, plan)
+            self._insert(shaped, plan)
             self.restored.extend(plan.skills)
             whole.update(back.name for back in plan.skills if not back.cut and not back.changed and back.text)
         self.present = frozenset(whole)
-        return shaped
+        return shaped.now
 
-    def _refilled(self, message: BaseMessage, name: str, record: HeldSkill, whole: set[str]) -> BaseMessage:
-        """Return a message that brought a skill, with the skill's text in it again, or with the new one."""
+    def _refill(self, shaped: _Edited, index: int, name: str, record: HeldSkill, whole: set[str]) -> None:
+        """Put a skill's text, or its new one, into the message that brought it."""
         changed = self._keeper.changed(name, record)
         back = self._keeper.one(name, record, self._notes.changed(name) if changed else "")
         if not back.text:  # the skill is gone: what is still there stays, what was cleared stays so
-            return message
+            return
         self.restored.append(back)
         if not back.cut and not changed:
             whole.add(name)
-        return _with(message, back.whole if back.note else back.text)
+        shaped.put(index, back.whole if back.note else back.text)
 
-    def _inserted(self, messages: list[BaseMessage], plan: Restored) -> list[BaseMessage]:
-        place = _place(messages)
+    def _insert(self, shaped: _Edited, plan: Restored) -> None:
+        place = _place(shaped.now)
         form = self._form if place else "message"  # a conversation does not begin with a call of the model
-        inserted = as_pair(plan) if form == "pair" else as_message(plan)
-        self._ours = frozenset(str(message.id) for message in inserted)
-        return [*messages[:place], *inserted, *messages[place:]]
+        inserted, self._ours = _made(form, plan)
+        shaped.insert(place, inserted)
 
 
-def _with(message: BaseMessage, text: str) -> BaseMessage:
-    return message if message.content == text else message.model_copy(update={"content": text})
+class _Edited:
+    """A list of messages that is copied when it is first changed."""
+
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+        self.now: list[BaseMessage] = messages if isinstance(messages, list) else list(messages)
+        self._given = messages
+
+    def _own(self) -> list[BaseMessage]:
+        if self.now is self._given:
+            self.now = list(self._given)
+        return self.now
+
+    def put(self, index: int, text: str) -> None:
+        """Give a message another text."""
+        message = self.now[index]
+        if message.content != text:
+            self._own()[index] = message.model_copy(update={"content": text})
+
+    def insert(self, index: int, messages: list[BaseMessage]) -> None:
+        """Put messages in."""
+        self._own()[index:index] = messages
+
+
+_kept: dict[tuple[str, Restored], tuple[list[BaseMessage], frozenset[str]]] = {}
+
+
+def _made(form: str, plan: Restored) -> tuple[list[BaseMessage], frozenset[str]]:
+    """Return the messages of a plan and their ids, made once for each plan; copies, for they go to others."""
+    made = _kept.get((form, plan))
+    if made is None:
+        messages = as_pair(plan) if form == "pair" else as_message(plan)
+        made = messages, frozenset(str(message.id) for message in messages)
+        if len(_kept) >= _PLANS:
+            _kept.clear()
+        _kept[form, plan] = made
+    return [message.model_copy() for message in made[0]], made[1]
 
 
 def _place(messages: Sequence[BaseMessage]) -> int:
@@ -155,7 +190,7 @@ def as_message(plan: Restored) -> list[BaseMessage]:
 class KeptRequest(ModelRequest[Any]):
     """A request that lets a :class:`Shaper` look at every list of messages it is given."""
 
-    def override(self, **changes: Any) -> KeptRequest:  # type: ignore[override]
+    def override(self, **changes: Any) -> ModelRequest[Any]:
         """Return the request with changes, as its base does.
 
         Args:
@@ -166,7 +201,7 @@ class KeptRequest(ModelRequest[Any]):
         request.__dict__["_shaper"] = shaper
         if "messages" in changes:
             request.__dict__["messages"] = shaper.shape(changes["messages"])
-        return request  # type: ignore[return-value]
+        return request
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentState
@@ -10,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 from skillbelt.active import HeldSkill, Reading, Sight, merge_active, merge_held
 
-__all__ = ["ACTIVE", "HELD", "MARK", "SkillState", "read_message", "sight", "text_of"]
+__all__ = ["ACTIVE", "HELD", "MARK", "SkillState", "held_skills", "read_message", "sight", "text_of"]
 
 ACTIVE = "active_skills"
 HELD = "skills_held"
@@ -30,6 +31,16 @@ class SkillState(AgentState[Any]):
     active_skills: NotRequired[Annotated[list[dict[str, Any]], merge_active]]
     # The reducer comes last: LangGraph takes the last of the annotations for it.
     skills_held: NotRequired[Annotated[dict[str, HeldSkill], PrivateStateAttr, merge_held]]
+
+
+def held_skills(state: Any) -> Mapping[str, HeldSkill]:
+    """Return the held records of a state; none when it is no state of an agent with skills.
+
+    Args:
+        state: As hooks and tools are given it.
+    """
+    held: Mapping[str, HeldSkill] | None = state.get(HELD) if isinstance(state, Mapping) else None
+    return held or {}
 
 
 def read_message(message: BaseMessage) -> Reading | None:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ConfigDict, ValidationError
 
 from skillbelt import tools as core
+from skillbelt.active import fingerprint
 from skillbelt.errors import MissingExtraError
 from skillbelt.router import SkillRouter
 
@@ -60,7 +61,11 @@ def structured_tool(spec: core.ToolSpec) -> StructuredTool:
             result = spec.call(**arguments)
         except core.TOLD as error:
             raise ToolException(core.failure_text(error)) from error
-        return (content(result) if result.media else result.text), result.artifact
+        artifact = result.artifact
+        if "digest" in artifact:
+            # By this the middleware knows the whole text again, whoever moves or cuts it on the way.
+            artifact = {**artifact, "text": fingerprint(result.text)}
+        return (content(result) if result.media else result.text), artifact
 
     async def acall(**arguments):  # type: ignore[no-untyped-def]  # noqa: ANN003, ANN202
         if spec.read_only:

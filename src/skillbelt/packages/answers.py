@@ -7,6 +7,7 @@ line what it is instead. Fields that a later version of the format adds are pass
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NoReturn, TypedDict, TypeVar, cast
@@ -19,6 +20,7 @@ from skillbelt.sources.paths import shown
 
 __all__ = [
     "FORMAT",
+    "MOST",
     "PackageAnswer",
     "PackageInfo",
     "Page",
@@ -35,6 +37,12 @@ __all__ = [
 
 FORMAT = "skillbelt.registry/1"
 """The one format of registries there is so far (ADR 0012)."""
+
+MOST = 100_000
+"""Parts of an answer that are worth parsing: strings, lists, objects and their members."""
+
+_PARTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?|[\[{,]', re.DOTALL)
+"""A string, though it may have no end, or the beginning of another part; possessive, so it never goes back."""
 
 _SHOWN_ERRORS = 3
 _SAID = 300
@@ -174,16 +182,17 @@ class Said:
 _M = TypeVar("_M", bound=_Told)
 
 
-def read_answer(body: bytes) -> PackageAnswer:
+def read_answer(body: bytes, *, most: int = MOST) -> PackageAnswer:
     """Return the answer of a package endpoint.
 
     Args:
         body: JSON.
+        most: Strings, lists, objects and their members it may hold.
 
     Raises:
         ValueError: It is something else.
     """
-    found = _json_object(body)
+    found = _json_object(body, most)
     envelope = _validated(_Envelope, found)
     return cast("PackageAnswer", {**envelope.model_dump(exclude={"document"}), "document": found["document"]})
 
@@ -265,7 +274,10 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in line)
 
 
-def _json_object(body: bytes) -> dict[str, JsonValue]:
+def _json_object(body: bytes, most: int = MOST) -> dict[str, JsonValue]:
+    # Counted before it is parsed: 32 MiB of empty lists would become 700 MB, and take half a minute to hash.
+    if any(number >= most for number, _ in enumerate(_PARTS.finditer(body))):
+        raise ValueError(f"it holds more than {most} values")
     try:
         found: object = json.loads(body, parse_constant=_no_number)
     except RecursionError:

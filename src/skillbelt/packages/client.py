@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillbelt.errors import (
@@ -23,6 +24,7 @@ from skillbelt.errors import (
 from skillbelt.limits import KIB
 from skillbelt.models import JsonValue
 from skillbelt.packages.answers import (
+    MOST,
     PackageAnswer,
     PackageInfo,
     RegistryInfo,
@@ -53,6 +55,9 @@ __all__ = ["RegistryClient"]
 
 _AROUND = 16 * KIB
 """Bytes of an answer that are not its document."""
+
+_PARTS_OF_A_FILE = 16
+"""More than a file of a document has: its key, its fields, its commas."""
 
 
 class RegistryClient:
@@ -106,7 +111,9 @@ class RegistryClient:
             transport=transport,
         )
         self.url = self._exchange.url
-        self._package_bytes = (package_limits or PackageLimits()).document_bytes + _AROUND
+        bounds = package_limits or PackageLimits()
+        self._package_bytes = bounds.document_bytes + _AROUND
+        self._read = partial(read_answer, most=max(MOST, _PARTS_OF_A_FILE * bounds.files))
         self._index_bytes = self._exchange.limits.index_bytes
 
     def __repr__(self) -> str:
@@ -179,7 +186,7 @@ class RegistryClient:
             missing=PackageNotFoundError,
             reference=reference,
         )
-        answer = self._exchange.get(question, read_answer, self._package_bytes, deadline)
+        answer = self._exchange.get(question, self._read, self._package_bytes, deadline)
         return verified(answer, question, asked=asked)
 
     def look_up(
@@ -214,7 +221,7 @@ class RegistryClient:
             missing=PackageNotFoundError,
             reference=reference,
         )
-        answer = self._exchange.get(question, read_answer, self._package_bytes, deadline)
+        answer = self._exchange.get(question, self._read, self._package_bytes, deadline)
         package = verified(answer, question)
         check_place(package, question, kind=str(type), namespace=namespace, wanted=wanted)
         for told in (answer["name"], answer["document"].get("name")):

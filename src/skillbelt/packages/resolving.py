@@ -29,6 +29,7 @@ from skillbelt.events import PackageLoaded
 from skillbelt.packages.cache import RegistryCache
 from skillbelt.packages.canonical import integrity
 from skillbelt.packages.ids import PackageId, PackageType
+from skillbelt.packages.judged import judged
 from skillbelt.packages.limits import PackageLimits
 from skillbelt.packages.packing import PackedSkill, pack
 from skillbelt.packages.reading import read_package
@@ -213,10 +214,11 @@ class PackageContentResolver:
             return self._fetched(resolved.reference, wanted)
 
         canonical = _twice(lambda: self.resolver.cache.fill(wanted, fetch))
-        package = read_package(canonical, reference=text, limits=self._limits)
+        proof = integrity(canonical)
+        package = judged(canonical, proof, self._limits, text)
         if resolved.reference.name is not None:
             check_name(resolved.reference.name, package.name, what="The package of", reference=text)
-        return LoadedPackage(resolved, package, PackedSkill(package.to_document(), wanted, integrity(canonical)))
+        return LoadedPackage(resolved, package, PackedSkill(package.to_document(), wanted, proof))
 
     def _packed(self, text: str, path: str) -> PackedSkill:
         try:

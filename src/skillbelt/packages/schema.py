@@ -117,8 +117,8 @@ class SkillPackage(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
 
-    format: Literal["skillbelt.package/1"]
-    type: Literal["skill"]
+    format: Annotated[Literal["skillbelt.package/1"], WithJsonSchema({"type": "string", "const": FORMAT})]
+    type: Annotated[Literal["skill"], WithJsonSchema({"type": "string", "const": "skill"})]
     name: Annotated[str, _text(minLength=1, maxLength=64, pattern=_NAME)]
     description: Annotated[str, _text(minLength=1, maxLength=1024, pattern="\\S")]
     license: Annotated[str, _text(minLength=1)] | None = None

@@ -83,7 +83,8 @@ def unpack_to(
 ) -> Path:
     """Write a package to disk, as the folder it was packed from, and return the folder.
 
-    The files are written beside the target and moved there at once: another reader sees all of the skill or nothing.
+    The files are written beside the target and moved there at once: another reader sees all of the skill or nothing. A
+    process that is killed meanwhile leaves a hidden folder that ends in ``.partial``, and no target.
 
     Args:
         document: The package.

@@ -6,7 +6,6 @@ that is root can only be chased. With one, the kernel counts.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import weakref
 from collections.abc import Iterator
@@ -29,8 +28,6 @@ class ProcessGroup:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # says to others that it is not left over
 
     def add(self, pid: int) -> None:
         """Put a process into the group; what it starts from now on is in it too.
@@ -44,7 +41,6 @@ class ProcessGroup:
         """Remove the group; it is empty when its run is over."""
         with suppress(OSError):
             self.path.rmdir()
-        os.close(self._fd)
 
 
 class Groups:
@@ -63,8 +59,10 @@ class Groups:
     def group(self) -> Iterator[ProcessGroup | None]:
         """Give a group to one run, ``None`` when this host may not make one."""
         try:
-            group = self._idle.pop()
+            group: ProcessGroup | None = self._idle.pop()
         except IndexError:
+            group = None
+        if group is None or not group.path.exists():
             group = process_group(self._most)
         try:
             yield group
@@ -85,7 +83,7 @@ def process_group(most: int) -> ProcessGroup | None:
         most: How many processes and threads it may hold.
     """
     for parent in own_groups():
-        path = parent / f"{_PREFIX}{token_hex(6)}"
+        path = parent / f"{_PREFIX}{os.getpid()}-{token_hex(6)}"  # the process that will remove it
         try:
             path.mkdir()
         except OSError:
@@ -100,10 +98,11 @@ def process_group(most: int) -> ProcessGroup | None:
 
 
 def sweep_groups() -> None:
-    """Remove the groups that no living process holds."""
+    """Remove the groups that their process, dead by now, did not remove itself."""
     for parent in own_groups():
-        for path in sorted(parent.glob(f"{_PREFIX}*")):
-            with suppress(OSError):
+        for path in sorted(parent.glob(f"{_PREFIX}*-*")):
+            owner = path.name.removeprefix(_PREFIX).partition("-")[0]
+            if owner.isdigit() and not Path("/proc", owner).exists():
                 ProcessGroup(path).remove()
 
 

@@ -36,12 +36,6 @@ _KNOWN_PROGRAMS = frozenset(
     "pdftotext pdftoppm qpdf rg fd bash ssh rsync poetry ruff".split()
 )
 _RUNNERS = frozenset({"run", "call", "check_call", "check_output", "Popen"})
-_BUILTINS = frozenset(
-    ". : [ [[ alias bg bind break builtin caller case cd command compgen complete continue coproc declare dirs disown do "
-    "done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history if in jobs "
-    "kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt source "
-    "suspend test then time times trap true type typeset ulimit umask unalias unset until wait while { } ! }".split()
-)
 _PYTHON = re.compile(r"\bpython\s*(?:>=?\s*)?(3\.\d+)\s*(?:\+|or (?:newer|later|higher|above))?", re.IGNORECASE)
 _FUNCTION = re.compile(r"^\s*(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\s*\)", re.MULTILINE)
 _MUST_BE_SET = re.compile(r"\$\{([A-Za-z_]\w*):?\?")
@@ -275,7 +269,10 @@ def _shell(path: str, data: bytes, interpreters: Interpreters, variables: set[st
 
 
 def _commands(text: str) -> dict[str, int]:
-    """Return the words that stand where a command does, each with its first line; a guess, and treated as one."""
+    """Return programs that a script of a shell starts or looks for: well-known ones where a command stands.
+
+    What stands there may as well be a function, or a line of a text in it, so nothing unknown is taken for a program.
+    """
     found: dict[str, int] = {}
     until = None
     for number, line in enumerate(text.split("\n"), 1):
@@ -284,11 +281,16 @@ def _commands(text: str) -> dict[str, int]:
             continue
         here = re.search(r"<<-?\s*['\"]?(\w+)['\"]?", line)
         until = here[1] if here else None
-        for part in re.split(r"\|\|?|&&|;|\$\(|`|\bthen\b|\bdo\b|\belse\b", line.partition(" #")[0]):
+        code = "" if line.lstrip().startswith("#") else line.partition(" #")[0]
+        for part in re.split(r"\|\|?|&&|;|\$\(|`|\bthen\b|\bdo\b|\belse\b", code):
             words = [word for word in _words(part) if not re.match(r"\w+\+?=", word)]
-            if words and re.fullmatch(r"[A-Za-z][\w.+-]*", words[0]) and words[0] not in _BUILTINS:
-                found.setdefault(words[0], number)
-    return {name: line for name, line in found.items() if name in _KNOWN_PROGRAMS or len(name) > 1}
+            while words and words[0] in ("if", "elif", "while", "until", "!", "time", "exec"):
+                del words[0]
+            looked_for = words[:2] == ["command", "-v"] or words[:1] == ["which"]
+            name = words[-1] if looked_for and words else words[0] if words else ""
+            if name in _KNOWN_PROGRAMS or (looked_for and re.fullmatch(r"[A-Za-z][\w.+-]*", name)):
+                found.setdefault(name, number)
+    return found
 
 
 def _words(text: str) -> list[str]:

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillbelt.errors import InvalidSkillError, SkillNotFoundError, SourceError, did_you_mean
-from skillbelt.limits import MIB, Limits
+from skillbelt.limits import MIB, Limits, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, Report, invalid_skill, name_key
 from skillbelt.sources.base import Problems, Versions
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, HttpLimits
-from skillbelt.sources.paths import shown
-from skillbelt.sources.published import GONE, Published, answered, at_root
-from skillbelt.sources.tree import Tree
+from skillbelt.sources.paths import shown, split_path
+from skillbelt.sources.published import GONE, Artifact, Published, answered, at_root
 from skillbelt.sources.tree_source import TreeSource
 from skillbelt.sources.urls import public_url
 from skillbelt.sources.well_known import IndexEntry, SkillIndex, index_urls, read_index
@@ -189,6 +188,8 @@ class HttpSource:
             InvalidSkillError: It has, and it cannot be used.
             SourceError: It cannot be fetched.
         """
+        split_path(path)  # before anything is fetched (S3-57)
+        check_bytes("max_bytes", max_bytes)
         opened = self._opened(name)
         return opened.source.read(opened.own, path, offset=offset, max_bytes=max_bytes)
 
@@ -281,11 +282,10 @@ class HttpSource:
             tree = self._published.tree(entry, deadline)
         return self._judged(entry, tree)
 
-    def _judged(self, entry: IndexEntry, tree: Tree) -> _Opened:
-        source = TreeSource(tree, profile=self.profile, limits=self.limits)
+    def _judged(self, entry: IndexEntry, tree: Artifact) -> _Opened:
         report = Report(self.profile, entry.summary.location)
         try:
-            summaries = source.list()
+            source, summaries = self._published.listed(entry, tree)
         except SourceError as error:  # an archive that is refused as a whole
             found = getattr(error, "diagnostics", ())
             report.add("skill-file-type", str(error), fatal=not found)

@@ -54,7 +54,7 @@ class MappingTree:
     """Files in memory; implements :class:`~skillbelt.sources.tree.Tree`."""
 
     on_disk = False
-    name = None
+    name: str | None = None
 
     def __init__(
         self,

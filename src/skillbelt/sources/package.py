@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -248,11 +249,12 @@ class TraversableTree:
 
 
 def _is_link(node: Any) -> bool:
+    if isinstance(node, zipfile.Path):
+        # Asked of the entry: until 3.13 zipfile says that nothing is a link, and gives where one leads as its content.
+        info = _entry(node)
+        return info is not None and stat.S_ISLNK(info.external_attr >> 16)
     judge = getattr(node, "is_symlink", None)
-    try:
-        return bool(judge and judge())
-    except KeyError:  # since 3.13 a zip looks for the entry of its root, and of folders that only files imply
-        return False
+    return bool(judge and judge())
 
 
 def _kind(node: Traversable) -> EntryKind:
@@ -267,10 +269,15 @@ def _inner(node: zipfile.Path) -> str:
     return str(getattr(node, "at", ""))
 
 
+def _entry(node: zipfile.Path) -> zipfile.ZipInfo | None:
+    """Return the entry of a file in a zip; the root, and a folder that only its files imply, have none."""
+    archive = cast("zipfile.ZipFile", getattr(node, "root"))  # noqa: B009 - not in the stubs
+    return archive.NameToInfo.get(_inner(node))
+
+
 def _facts(node: Any) -> tuple[int | None, bool, str]:
     """Return size, executable bit and version of a file, without opening it where that can be."""
-    if isinstance(node, zipfile.Path):
-        entry = cast("zipfile.ZipFile", getattr(node, "root")).getinfo(_inner(node))  # noqa: B009 - not in the stubs
+    if isinstance(node, zipfile.Path) and (entry := _entry(node)) is not None:
         return entry.file_size, bool(entry.external_attr >> 16 & 0o111), f"{entry.CRC:08x}-{entry.file_size}"
     if isinstance(node, os.PathLike):
         info = Path(node).stat()

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from copy import copy
 from typing import NoReturn
 
 from skillbelt.errors import ResourceNotFoundError, SourceError
 from skillbelt.limits import Limits
+from skillbelt.models import SkillSummary
 from skillbelt.parsing import SKILL_FILE, Profile, Report, invalid_skill
 from skillbelt.sources.archive import ArchiveTree
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, RefusedUrlError, ResponseTooLargeError
@@ -18,11 +20,15 @@ from skillbelt.sources.kept import CachedFetcher, may_be_kept
 from skillbelt.sources.lru import Kept
 from skillbelt.sources.mapping import MappingTree
 from skillbelt.sources.paths import join, shown
-from skillbelt.sources.tree import Chunk, Tree
+from skillbelt.sources.tree import Chunk
+from skillbelt.sources.tree_source import TreeSource
 from skillbelt.sources.urls import public_url
 from skillbelt.sources.well_known import IndexEntry
 
-__all__ = ["GONE", "Published", "answered", "at_root"]
+__all__ = ["GONE", "Artifact", "Published", "answered", "at_root"]
+
+Artifact = ArchiveTree | MappingTree
+"""The files of one skill, whichever way they were published."""
 
 GONE = (404, 410)
 
@@ -36,6 +42,7 @@ _ARCHIVES = {
     "application/tar+gzip": "tar.gz",
 }
 _EXTENSIONS = {".zip": "zip", ".tar.gz": "tar.gz", ".tgz": "tar.gz"}
+_NAMELESS = frozenset({"name-missing", "name-type", "name-unsafe"})
 _GZIP = b"\x1f\x8b"
 
 
@@ -53,9 +60,9 @@ class Published:
         self._fetcher = fetcher
         self._profile = profile
         self._limits = limits
-        self._trees: Kept[Tree] = Kept(fetcher.limits.cache_bytes)
+        self._trees: Kept[Artifact] = Kept(fetcher.limits.cache_bytes)
 
-    def tree(self, entry: IndexEntry, deadline: Deadline) -> Tree:
+    def tree(self, entry: IndexEntry, deadline: Deadline) -> Artifact:
         """Return the files of one skill.
 
         Raises:
@@ -77,7 +84,23 @@ class Published:
                 self._trees.put(key, tree, len(fetched.body))
         return tree
 
-    def _archive(self, entry: IndexEntry, fetched: Fetched) -> Tree:
+    def listed(self, entry: IndexEntry, tree: Artifact) -> tuple[TreeSource, tuple[SkillSummary, ...]]:
+        """Return a source of the files of one skill, and what it lists.
+
+        Raises:
+            SourceError: It is an archive that is refused.
+        """
+        source = TreeSource(tree, profile=self._profile, limits=self._limits)
+        summaries = source.list()
+        if summaries or not {d.code for d in source.diagnostics()} & _NAMELESS:
+            return source, summaries
+        # LENIENT calls a skill without a usable name after its folder; here there is none, and the index names it.
+        named = copy(tree)
+        named.name = entry.summary.name
+        source = TreeSource(named, profile=self._profile, limits=self._limits)
+        return source, source.list()
+
+    def _archive(self, entry: IndexEntry, fetched: Fetched) -> Artifact:
         """Open an archive as what its Content-Type says, else its name; where both are silent, as what it is."""
         told = _ARCHIVES.get(fetched.headers.get("content-type", "").partition(";")[0].strip().lower())
         for url in (fetched.url, entry.url):
@@ -87,7 +110,7 @@ class Published:
             self._fail(entry, "skill-file-type", f"{_shown(entry.url)} is called a zip archive and is none.")
         return ArchiveTree(fetched.body, kind="tar.gz" if told == "tar.gz" else None, label=public_url(entry.url))
 
-    def _files(self, entry: IndexEntry, deadline: Deadline) -> Tree:
+    def _files(self, entry: IndexEntry, deadline: Deadline) -> Artifact:
         def get(path: str) -> bytes:
             url = entry.url_of(path)
             if path == SKILL_FILE:
@@ -145,6 +168,7 @@ class _FilesTree(MappingTree):
         self, entry: IndexEntry, skill_file: bytes, get: Callable[[str], bytes], size: Callable[[str], int]
     ) -> None:
         super().__init__(dict.fromkeys(entry.files, b"") | {SKILL_FILE: skill_file})
+        self.name = entry.summary.name  # the folder of its address
         self._get = get
         self._size = size
 
@@ -160,7 +184,7 @@ class _FilesTree(MappingTree):
         return Chunk(data[offset : offset + size], len(data))
 
 
-def at_root(tree: Tree) -> bool:
+def at_root(tree: Artifact) -> bool:
     """Whether a tree has its SKILL.md at the top (SPEC-125)."""
     return any(entry.kind == "file" and entry.name.casefold() == SKILL_FILE.casefold() for entry in tree.entries(""))
 

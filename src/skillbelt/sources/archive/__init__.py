@@ -143,7 +143,7 @@ class ArchiveTree:
     """
 
     on_disk = False
-    name = None  # an archive may be called anything: its file name is not the folder a name is compared with
+    name: str | None = None  # it may be called anything: its file name is not the folder a name is compared with
 
     def __init__(
         self,
