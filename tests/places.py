@@ -345,10 +345,12 @@ class Places:
         return source
 
     def relative(self, source: ResourceSource, location: str | None) -> str | None:
-        """Return a location as it is in the layout."""
+        """Return a location as it is in the layout; one that is not of the source, as it is."""
         prefix = self.prefixes[id(source)]
         if location is None or location in (prefix, prefix.rstrip("/")):
             return None
+        if not location.startswith(prefix):
+            return location
         path = location.removeprefix(prefix)
         if prefix.startswith("http"):
             path = unquote(path)

@@ -5,6 +5,7 @@ place cannot hold does not apply to it, what it refuses as a whole must be refus
 """
 
 import base64
+import hashlib
 import importlib.util
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from places import KINDS, PUBLISHED, Layout, Places, told
+from places import KINDS, PUBLISHED, Layout, Places, skill_folders, told
 from skillbelt import (
     STRICT,
     InvalidSkillError,
@@ -160,39 +161,210 @@ def test_a_skill_of_the_format_is_the_same_wherever_it_lies(kind, case, places):
         assert spec_answer(kind, case, mode, source, asked) == spec_wanted(kind, case, mode)
 
 
-def tree_said(kind, case):
-    """What is worth saying of a case tree in a kind of place: codes, and where, of places that are looked through."""
-    wanted = {tuple(pair) for pair in case["expect"]["diagnostics"]}
+def below_root(case, kind, path):
+    """A path of a case as it is below its root; in the older index each skill has a folder at the top."""
+    root, _, rest = path.partition("/")
+    path = rest if root in case["roots"] else path
+    return "/".join(path.split("/")[-2:]) if kind == "http 0.1.0" else path
+
+
+def tree_wanted(kind, case):
+    """The answer of the index of cases for a tree, and where a place must differ from it."""
+    layouts = spec_roots(case)
+    skills = []
+    for skill in case["expect"]["skills"]:
+        root = next(root for root in case["roots"] if root == "." or skill["location"].startswith(f"{root}/"))
+        path = skill["location"] if root == "." else skill["location"].removeprefix(f"{root}/")
+        _, description = told(layouts[root], path.rpartition("/")[0])
+        skills.append((skill["name"], description, below_root(case, kind, skill["location"]), skill.get("resources")))
+    said = {(code, below_root(case, kind, path)) for code, path in case["expect"]["diagnostics"]}
     if kind == "zipped package":  # no link is followed there, so that none is seen to come back
-        wanted = {("symlink-escape" if code == "symlink-loop" else code, path) for code, path in wanted}
+        said = {("symlink-escape" if code == "symlink-loop" else code, path) for code, path in said}
     if kind == "http 0.1.0":
-        wanted = {*wanted, ("index-unverified", None)}
-    return wanted
+        said.add(("index-unverified", "index.json"))
+    return skills, said
 
 
 @pytest.mark.parametrize(("kind", "case"), cases("spec", SPEC_CASES, spec_left_out, only="tree"))
 def test_a_tree_of_the_format_is_the_same_wherever_it_lies(kind, case, places):
-    layouts = spec_roots(case)
-    sources = {root: places.make(kind, layout) for root, layout in layouts.items()}
-    source = merge(*sources.values()) if len(sources) > 1 else next(iter(sources.values()))
-    if (code := next(iter(layouts.values())).refused(kind)) is not None:
+    layouts = spec_roots(case).values()
+    sources = [places.make(kind, layout) for layout in layouts]
+    source = merge(*sources) if len(sources) > 1 else sources[0]
+    if (code := next(layout.refused(kind) for layout in layouts)) is not None:
         with pytest.raises(SourceError):
             source.list()
         assert codes(source.diagnostics()) == {code}
         return
 
-    def place(location, name=None):
-        for root, made in sources.items():
-            if name is None or name in [summary.name for summary in made.list()]:
-                path = places.relative(made, location)
-                if path != location or len(sources) == 1 or path in layouts[root].files:
-                    return path if root == "." or path is None else f"{root}/{path}"
-        raise AssertionError(location)
+    def relative(location):
+        return next((path for made in sources if (path := places.relative(made, location)) != location), location)
 
-    wanted = case["expect"]["skills"]
-    got = [(summary.name, place(summary.location, summary.name)) for summary in source.list()]
-    assert got == [(skill["name"], skill["location"]) for skill in wanted]
-    for skill in wanted:
-        if "resources" in skill:
-            assert [info.path for info in source.resources(skill["name"])] == skill["resources"]
-    assert {(d.code, None if d.code == "index-unverified" else place(d.path)) for d in source.diagnostics()} == tree_said(kind, case)
+    skills, said = tree_wanted(kind, case)
+    got = []
+    for summary, (_, _, _, resources) in zip(source.list(), skills, strict=True):
+        listed = resources and [info.path for info in source.resources(summary.name)]
+        got.append((summary.name, summary.description, relative(summary.location), listed))
+    assert got == skills
+    assert {(d.code, relative(d.path)) for d in source.diagnostics()} == said
+
+
+# --- hostile paths ----------------------------------------------------------------------------------------------------
+
+
+def path_layout(case, base):
+    """The layout of a case: what is below its folder of skills, and beside it."""
+    files, links, specials, holes, beside = {}, {}, {}, {}, {}
+    skip = case.get("without", [])
+    for node in (node for node in [*build_layout.COMMON, *case["layout"]] if node["path"] not in skip):
+        top, _, path = node["path"].partition("/")
+        kind = node["type"]
+        if kind == "file":
+            data = base64.b64decode(node["data_b64"]) if "data_b64" in node else node["text"].encode()
+            (files if top == "skills" else beside)[node["path"] if top == "outside" else path] = data
+        elif kind == "symlink":
+            links[path] = build_layout._x(node["target"], base)
+        elif kind == "big":
+            files[path] = b"x" * node["size"]
+        elif kind == "sparse":
+            holes[path] = node["size"]
+        else:
+            specials[path] = (node["major"], node["minor"]) if kind == "chardev" else kind
+    return Layout(files, links, specials, holes, beside=beside)
+
+
+def held(kind, layout):
+    """A layout as a place can hold it: 2 MiB of zeros stand for 10 GiB of nothing."""
+    if not layout.holes or kind in ("directory", "package"):
+        return layout
+    return replace(layout, files={**layout.files, **dict.fromkeys(layout.holes, bytes(ZEROS))}, holes={})
+
+
+def path_left_out(kind, case):
+    if "race" in case:
+        return "names are swapped under a reader on a disk; test_security_cases.py does it"
+    if os.geteuid() and any(node["type"] == "chardev" for node in case["layout"]):
+        return "making a device needs root"
+    layout = held(kind, path_layout(case, "/nowhere"))
+    if kind in PUBLISHED and case["id"] == "P28":
+        return "the folder that is a link is not published"
+    return layout.lacking(kind)
+
+
+def brief(data):
+    """Bytes that a failing test can print."""
+    return data if len(data) < 600 else hashlib.sha256(data).hexdigest()
+
+
+def path_answers(source, case, base):
+    """What each call gives: bytes with their bounds, a body, names, or the public name of an error."""
+    answers = []
+    for call in case["calls"]:
+        skill, path = build_layout._x(call["skill"], base), build_layout.call_path(call, base)
+        try:
+            if call["op"] == "list":
+                answers.append([summary.name for summary in source.list()])
+            elif call["op"] == "load":
+                answers.append(source.load(skill).instructions)
+            else:
+                resource = source.read(skill, path)
+                answers.append((brief(resource.data), resource.total, resource.truncated))
+        except SkillError as error:
+            text = str(error)
+            assert len(text) <= 1024 and text.isprintable() and base not in text.replace(skill or " ", "")
+            assert not any(canary in text for canary in CANARIES)
+            answers.append(kind_of(error))
+    return answers
+
+
+@pytest.fixture(scope="module")
+def path_source(places):
+    """A source of each kind for each layout: most cases have the same."""
+    made = {}
+
+    def source(kind, layout, case):
+        key = (kind, bool(layout.holes), repr(case["layout"]), repr(case.get("without")))
+        if key not in made:
+            made[key] = places.make(kind, layout)
+        return made[key]
+
+    return source
+
+
+def path_wanted(kind, case, layout, answers):
+    """The answers of the reference, and where a place must differ from them."""
+    wanted = []
+    for call, answer in zip(case["calls"], answers, strict=True):
+        path = f"{call['skill']}/{call.get('path')}"
+        if kind in PUBLISHED and call["op"] == "list":
+            wanted.append(sorted(skill_folders(layout)))  # what is in the index is listed before it is fetched
+        elif layout.refused(kind):
+            # An archive with such a thing in it is refused, all of it; where skills are published, all of that skill.
+            wanted.append("InvalidSkillError" if kind in PUBLISHED else "SourceError")
+        elif kind == "zipped package" and any(path == link or path.startswith(f"{link}/") for link in layout.links):
+            wanted.append("ResourcePathError")  # links are not followed there, wherever they lead
+        else:
+            wanted.append(answer)
+    return wanted
+
+
+@pytest.mark.parametrize(("kind", "case"), cases("paths", PATH_CASES, path_left_out))
+def test_a_path_is_answered_the_same_wherever_the_skill_lies(kind, case, places, path_source):
+    base = str(places.base)
+    layout = held(kind, path_layout(case, base))
+    reference = path_answers(path_source("directory", layout, case), case, base)
+    answers = path_answers(path_source(kind, layout, case), case, base)
+    assert answers == path_wanted(kind, case, layout, reference)
+    if case["expect"] == "allow":
+        assert {answer[0] for answer in answers} == {case["content"].encode()}
+
+
+# --- hostile SKILL.md files -------------------------------------------------------------------------------------------
+
+GOOD = "---\nname: {0}\ndescription: Good {0}.\n---\nBody of {0}.\n"
+SPECIALS = {
+    "DIR": {"folders": ("bad/SKILL.md",)},
+    "FIFO": {"specials": {"bad/SKILL.md": "fifo"}},
+    "DANGLE": {"links": {"bad/SKILL.md": "missing"}},
+    "LOOP": {"links": {"bad/SKILL.md": "SKILL.md"}},
+    "ZERO": {"links": {"bad/SKILL.md": "/dev/zero"}},
+    "SPARSE": {"holes": {"bad/SKILL.md": 10 << 30}},
+}
+
+
+def frontmatter_layout(case):
+    """A hostile skill between two good ones."""
+    files = {f"{name}/SKILL.md": GOOD.format(name).encode() for name in ("good-a", "good-z")}
+    if case.get("special") == "NAME8":
+        return Layout({**files, os.fsdecode(b"ba\xe9d/SKILL.md"): GOOD.format("bad").encode()})
+    if "special" in case:
+        return Layout(files, **SPECIALS[case["special"]])
+    return Layout({**files, "bad/SKILL.md": base64.b64decode(case["data_b64"])})
+
+
+def frontmatter_left_out(kind, case):
+    return held(kind, frontmatter_layout(case)).lacking(kind)
+
+
+def frontmatter_answer(places, source, asked):
+    """What is listed, what the three skills give, and what is said."""
+    listed = [(s.name, s.description, places.relative(source, s.location)) for s in source.list()]
+    gave = []
+    for name in ("good-a", "good-z", asked):
+        try:
+            gave.append(source.load(name).instructions)
+        except InvalidSkillError as error:
+            assert len(str(error)) <= 1024 and str(error).isprintable()
+            gave.append((kind_of(error), codes(error.diagnostics)))
+    said = [(d.code, d.severity, places.relative(source, d.path), d.line, d.message) for d in source.diagnostics()]
+    return listed, gave, said
+
+
+@pytest.mark.parametrize(("kind", "case"), cases("frontmatter", FRONTMATTER_CASES, frontmatter_left_out))
+def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
+    layout = held(kind, frontmatter_layout(case))
+    reference = places.make("directory", layout)
+    asked = next((s.name for s in reference.list() if not s.name.startswith("good-")), "bad")
+    listed, gave, said = frontmatter_answer(places, reference, asked)
+    source = places.make(kind, layout)
+    print(gave, said)
+    assert frontmatter_answer(places, source, asked) == (listed, gave, said)

@@ -531,6 +531,10 @@ FAULTS = {
     ),
     "shares its list": (shares_its_list, ["test_values_are_frozen_and_belong_to_the_caller"]),
     "shares its skills": (keeps_its_answers, ["test_values_are_frozen_and_belong_to_the_caller"]),
+    "bundles a skill without its files": (
+        altered(bundle=answering(lambda bundle: bundle._replace(resources=()))),
+        ["test_a_bundle_is_the_skill_and_its_files"],
+    ),
     "strips bodies": (
         altered(load=replaced(instructions=lambda skill: skill.instructions.strip())),
         ["test_the_body_is_exactly_what_follows_the_fence"],

@@ -1757,7 +1757,7 @@ def test_a_file_has_the_version_of_its_bytes_and_the_time_it_was_written(root):
     assert tree.version("mail", "SKILL.md") == seen
     with tree.hold() as held:
         assert held.version("mail", "SKILL.md") == seen
-    with tree.hold("mail") as held:
+    with tree.enter("mail") as held:
         assert held.version("", "SKILL.md") == seen
         assert held.version("", "") == tree.version("mail", "")
     file.write_text("other")

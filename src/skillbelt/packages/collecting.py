@@ -56,7 +56,7 @@ def collect(tree: Tree, folder: str, limits: PackageLimits, ignore: Collection[s
         SourceError: Something cannot be read, or was changed meanwhile.
     """
     if isinstance(tree, DirectoryTree):
-        with tree.hold(folder) as held:  # one folder from here on, whatever is renamed meanwhile
+        with tree.enter(folder) as held:  # one folder from here on, whatever is renamed meanwhile
             return _Collector(held, "", limits, frozenset(ignore)).collect()
     return _Collector(tree, folder, limits, frozenset(ignore)).collect()
 

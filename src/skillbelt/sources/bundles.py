@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from skillbelt.errors import InvalidSkillError, ResourceError
@@ -19,7 +20,7 @@ from skillbelt.sources.lru import Kept
 from skillbelt.sources.paths import asked, join
 from skillbelt.sources.rest import CLOCK, PATIENCE, Look, Rest
 from skillbelt.sources.scan import Found
-from skillbelt.sources.tree import Holdable, Measured, Statted, Tree, Unsettled
+from skillbelt.sources.tree import Enterable, Holdable, Measured, Statted, Tree, Unsettled
 
 __all__ = ["Bundler", "Made"]
 
@@ -90,10 +91,11 @@ class Bundler:
     def _look(self, found: Found, what: str) -> Look[Made]:
         tree = self._reader.tree
         try:
-            if not isinstance(tree, Holdable):
-                return self._made(tree, found.folder, found, what)
-            with tree.hold(found.folder) as held:
-                return self._made(held, "", found, what)
+            if isinstance(tree, Enterable):
+                with tree.enter(found.folder) as below:
+                    return self._made(below, "", found, what)
+            with tree.hold() if isinstance(tree, Holdable) else nullcontext(tree) as held:
+                return self._made(held, found.folder, found, what)
         except ResourceError as error:
             return Look(error, tree.written(found.folder) if isinstance(tree, Unsettled) else 0.0)
 

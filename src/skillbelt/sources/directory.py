@@ -125,7 +125,11 @@ class DirectoryTree:
         except ResourceNotFoundError as error:
             raise SourceError(str(error)) from None
 
-    def hold(self, folder: str = "") -> DirectoryTree:
+    def hold(self) -> DirectoryTree:
+        """Give the same tree with its root kept open until it is left as a context manager."""
+        return self.enter("")
+
+    def enter(self, folder: str) -> DirectoryTree:
         """Give the tree below a folder, kept open until it is left as a context manager."""
         held = object.__new__(DirectoryTree)
         held.label, held._given, held._links = self.label, self._given, self._links

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["Chunk", "Entry", "EntryKind", "Holdable", "Measured", "Statted", "Tree", "Unsettled"]
+__all__ = ["Chunk", "Enterable", "Entry", "EntryKind", "Holdable", "Measured", "Statted", "Tree", "Unsettled"]
 
 EntryKind = Literal["file", "directory", "link", "other"]
 
@@ -99,9 +99,18 @@ class Tree(Protocol):
 
 @runtime_checkable
 class Holdable(Protocol):
-    """A tree that can keep a folder open for the length of a call."""
+    """A tree that can be kept open for the length of a call."""
 
-    def hold(self, folder: str = "") -> AbstractContextManager[Tree]:
+    def hold(self) -> AbstractContextManager[Tree]:
+        """Give the same tree, kept open: what takes its place meanwhile is not seen."""
+        ...
+
+
+@runtime_checkable
+class Enterable(Protocol):
+    """A tree of which one folder can be kept open for the length of a call."""
+
+    def enter(self, folder: str) -> AbstractContextManager[Tree]:
         """Give the tree below a folder, kept open: what is renamed or exchanged meanwhile is not seen."""
         ...
 

@@ -14,6 +14,7 @@ from skillbelt.errors import (
 )
 from skillbelt.limits import MIB
 from skillbelt.models import Resource, ResourceInfo
+from skillbelt.sources.base import Bundled
 from skillbelt.testing.contract.base import FILES, RULES, Hooks, holds, joined, raises, same, skill_file
 
 __all__ = ["FileChecks"]
@@ -67,6 +68,18 @@ _NO_OFFSETS: list[Any] = [-1, 1.5, "0", None]
 
 class FileChecks(Hooks):
     """Level 3."""
+
+    def test_a_bundle_is_the_skill_and_its_files(self) -> None:
+        """A source that reads both as one gives what load() and resources() give, until something changes."""
+        source = self.make(FILES)
+        if not isinstance(source, Bundled):
+            raise self.left_out("the source has no bundle().")
+        name = self.name("mail")
+        bundle = source.bundle(name)
+        same(bundle.skill, source.load(name), "The skill of a bundle")
+        same(tuple(bundle.resources), tuple(source.resources(name)), "The files of a bundle")
+        same(source.bundle(name).generation, bundle.generation, "The generation of a skill that did not change")
+        raises(SkillNotFoundError, "bundle() of a name that no skill has", source.bundle, self.name("none"))
 
     def test_every_file_is_listed_with_its_size_and_kind(self) -> None:
         """All of them, whatever their folder; the SKILL.md is the skill and none of its files."""
