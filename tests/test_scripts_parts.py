@@ -14,8 +14,20 @@ from hypothesis import strategies as st
 
 from skillbelt import LimitError, MappingSource, ResourcePathError, ScriptError, SkillRouter
 from skillbelt.models import Resource, ResourceInfo
-from skillbelt.scripts import Interpreters, LocalRunner, ScriptLimits, ScriptRequest, Secrets, SkillFiles, Workspace
-from skillbelt.scripts import cgroups, content, folders, packages, process
+from skillbelt.scripts import (
+    Interpreters,
+    LocalRunner,
+    ScriptLimits,
+    ScriptRequest,
+    Secrets,
+    SkillFiles,
+    Workspace,
+    cgroups,
+    content,
+    folders,
+    packages,
+    process,
+)
 from skillbelt.scripts.artifacts import collect
 from skillbelt.scripts.environment import clean_environment
 from skillbelt.scripts.inline_metadata import inline_metadata
@@ -751,7 +763,12 @@ def test_a_workspace_on_another_disk_is_an_error(tmp_path, monkeypatch):
     runner = LocalRunner(cache=tmp_path)
     files = SkillFiles.of({"SKILL.md": b"", "a.py": b"print()"})
     with Workspace(cache=tmp_path) as workspace:
-        monkeypatch.setattr("skillbelt.scripts.host.os.rename", _refuse)
+        real = os.rename
+
+        def rename(source, target, **options):
+            return _refuse() if source == workspace.path else real(source, target, **options)
+
+        monkeypatch.setattr("skillbelt.scripts.host.os.rename", rename)
         with pytest.raises(ScriptError, match="another disk"):
             runner.run(ScriptRequest("t", "a.py", files, workspace=workspace))
         monkeypatch.undo()

@@ -151,7 +151,7 @@ class Capture:
             return
         self._line += data
         while self._told <= self._bound:
-            at = self._line.find(b"\n")
+            at = self._line.find(b"\n", 0, _LINE + 1)
             if at < 0:
                 if len(self._line) <= _LINE:
                     return
