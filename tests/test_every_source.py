@@ -300,7 +300,7 @@ def path_wanted(kind, case, layout, answers):
         elif layout.refused(kind):
             # An archive with such a thing in it is refused, all of it; where skills are published, all of that skill.
             wanted.append("InvalidSkillError" if kind in PUBLISHED else "SourceError")
-        elif kind == "zipped package" and any(path == link or path.startswith(f"{link}/") for link in layout.links):
+        elif kind == "zipped package" and isinstance(answer, tuple | str) and call["op"] == "read" and any(path == link or path.startswith(f"{link}/") for link in layout.links):
             wanted.append("ResourcePathError")  # links are not followed there, wherever they lead
         else:
             wanted.append(answer)
@@ -342,29 +342,72 @@ def frontmatter_layout(case):
 
 
 def frontmatter_left_out(kind, case):
+    if kind == "http 0.2.0" and case["id"] == "F10":
+        return "an index with a name twice: its first entry counts, and test_http_source.py says so"
     return held(kind, frontmatter_layout(case)).lacking(kind)
 
 
-def frontmatter_answer(places, source, asked):
-    """What is listed, what the three skills give, and what is said."""
-    listed = [(s.name, s.description, places.relative(source, s.location)) for s in source.list()]
-    gave = []
-    for name in ("good-a", "good-z", asked):
-        try:
-            gave.append(source.load(name).instructions)
-        except InvalidSkillError as error:
-            assert len(str(error)) <= 1024 and str(error).isprintable()
-            gave.append((kind_of(error), codes(error.diagnostics)))
-    said = [(d.code, d.severity, places.relative(source, d.path), d.line, d.message) for d in source.diagnostics()]
-    return listed, gave, said
+def told_of(places, source, diagnostic, *, message):
+    """A diagnostic as it is the same wherever the skill lies."""
+    path = places.relative(source, diagnostic.path)
+    return (diagnostic.code, diagnostic.severity, path, diagnostic.line, message and diagnostic.message)
+
+
+def asked_for(source, name):
+    """What loading a skill gives: its body, or the error with its codes."""
+    try:
+        return source.load(name).instructions
+    except SkillError as error:
+        assert len(str(error)) <= 1024 and str(error).isprintable()
+        return kind_of(error), codes(getattr(error, "diagnostics", ()))
+
+
+def assert_refused(source, code):
+    """Nothing is served of an archive with such a thing in it, and it says why."""
+    for call in (source.list, lambda: source.load("good-a"), lambda: source.read("bad", "SKILL.md")):
+        with pytest.raises(SourceError):
+            call()
+    assert codes(source.diagnostics()) == {code}
+
+
+def assert_published(kind, layout, source, reference, asked):
+    """What holds where an index says which skills there are: all are listed, and each is what it is on a disk."""
+    (folder,) = skill_folders(layout).keys() - {"good-a", "good-z"}
+    named = told(layout, folder)
+    name = named[0] if named and kind == "http 0.2.0" else folder
+    assert {"good-a", "good-z", name} == {summary.name for summary in source.list()} | set(source.problems())
+    gave, wanted = asked_for(source, name), asked_for(reference, asked)
+    if isinstance(wanted, tuple):
+        code = layout.refused(kind)
+        if layout.folders:  # a folder called SKILL.md: an archive without a skill, an index without a file
+            code = "archive-no-skill" if kind == "http 0.2.0" else "index-entry"
+        assert gave == (wanted[0], {code} if code else wanted[1] - NO_FOLDER[kind])
+    else:
+        assert gave == wanted
+        said = codes(d for d in reference.diagnostics() if d.path.endswith(f"/{folder}/SKILL.md"))
+        assert codes(source.diagnostics()) - {"index-mismatch", "index-unverified"} == said - NO_FOLDER[kind]
+
+
+NO_FOLDER = {"http 0.2.0": {"name-dir-mismatch"}, "http 0.1.0": set()}
 
 
 @pytest.mark.parametrize(("kind", "case"), cases("frontmatter", FRONTMATTER_CASES, frontmatter_left_out))
 def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
     layout = held(kind, frontmatter_layout(case))
-    reference = places.make("directory", layout)
-    asked = next((s.name for s in reference.list() if not s.name.startswith("good-")), "bad")
-    listed, gave, said = frontmatter_answer(places, reference, asked)
-    source = places.make(kind, layout)
-    print(gave, said)
-    assert frontmatter_answer(places, source, asked) == (listed, gave, said)
+    reference, source = places.make("directory", layout), places.make(kind, layout)
+    listed = [(s.name, s.description, places.relative(reference, s.location)) for s in reference.list()]
+    asked = next((name for name, _, path in listed if not path.startswith("good-")), "bad")
+    if kind in PUBLISHED:
+        assert_published(kind, layout, source, reference, asked)
+    elif (code := layout.refused(kind)) is not None:
+        assert_refused(source, code)
+        return
+    else:
+        assert [(s.name, s.description, places.relative(source, s.location)) for s in source.list()] == listed
+        assert asked_for(source, asked) == asked_for(reference, asked)
+        # How a link is refused is told in other words where none is followed.
+        same = {"message": not layout.links}
+        assert [told_of(places, source, d, **same) for d in source.diagnostics()] == [
+            told_of(places, reference, d, **same) for d in reference.diagnostics()
+        ]
+    assert [source.load(name).instructions for name in ("good-a", "good-z")] == ["Body of good-a.\n", "Body of good-z.\n"]

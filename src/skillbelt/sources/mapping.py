@@ -97,8 +97,8 @@ class MappingTree:
         self._files[path] = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
 
     def where(self, path: str) -> str | None:
-        """Return the path in the mapping."""
-        return path or None
+        """Return the path in the mapping, printable whatever bytes it has."""
+        return (path if path.isascii() else path.encode("utf-8", "replace").decode()) or None
 
     def entries(self, folder: str, path: str = "") -> Sequence[Entry]:
         """Return what is in a folder."""

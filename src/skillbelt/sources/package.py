@@ -206,8 +206,8 @@ class TraversableTree:
     def kind(self, folder: str, path: str = "") -> Entry:
         """Return what a path leads to."""
         whole = join(folder, path)
-        node = self._node(whole)
-        with _translated(whole):
+        node = self._node(whole, path)
+        with _translated(path or whole):
             kind = _kind(node)
         if kind == "other":
             raise ResourceNotFoundError(f"There is no file {shown(path or folder)}.")
@@ -215,7 +215,7 @@ class TraversableTree:
 
     def read(self, folder: str, path: str, *, offset: int = 0, size: int) -> Chunk:
         """Return at most ``size`` bytes of a file."""
-        node = self._node(join(folder, path))
+        node = self._node(join(folder, path), path)
         with _translated(path):
             if node.is_dir():
                 raise ResourceTypeError(f"{shown(path)} is a folder, not a file; name a file in it.")
@@ -238,13 +238,16 @@ class TraversableTree:
         except (ResourceError, SourceError):
             return None
 
-    def _node(self, path: str) -> Traversable:
+    def _node(self, path: str, called: str = "") -> Traversable:
+        """Return what lies at a path; ``called`` is how a caller knows it, relative to the skill."""
         node = self._root
         for part in path.split("/") if path else ():
-            with _translated(path):
+            with _translated(called or path):
                 node = node.joinpath(part)
                 if _is_link(node):
-                    raise ResourcePathError(f"{shown(path)} is, or passes through, a link that is not followed.")
+                    raise ResourcePathError(
+                        f"{shown(called or path)} is, or passes through, a link that is not followed."
+                    )
         return node
 
 
