@@ -20,7 +20,7 @@ import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -413,7 +413,7 @@ class Places:
 
     def _s3(self, layout: Layout, **options: Any) -> tuple[ResourceSource, str]:
         system, storage = self._once("s3", self._bucket)
-        root = f"bucket/every-{next(self.numbers)}"
+        root = f"every-source/{next(self.numbers)}"
         for folder in layout.folders:
             system.pipe_file(f"{root}/{folder}/.keep", b"")
         for path, data in layout.files.items():
@@ -430,7 +430,8 @@ class Places:
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         server = self._stack.enter_context(S3Server())
         system = fsspec.filesystem("s3", **server.options)
-        system.mkdir("bucket")
+        with suppress(FileExistsError):  # all servers of a process share what they hold
+            system.mkdir("every-source")
         # One client for all sources: making one takes longer than a case.
         return system, {**server.options, "skip_instance_cache": False}
 

@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -344,20 +345,26 @@ def test_a_key_that_is_typed_is_not_shown(url: Url, skill: Path) -> None:
     command = [*COMMAND, "registry", "publish", url, str(skill), "--namespace", "acme", "--version", "v1.0.0"]
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        command, stdin=follower, stdout=follower, stderr=follower, env=os.environ | {"NO_COLOR": "1"}, close_fds=True
+        command,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"NO_COLOR": "1"},
+        start_new_session=True,  # or the prompt would be on the terminal of whoever runs this
     )
+    end = time.monotonic() + 60
+    while termios.tcgetattr(leader)[3] & termios.ECHO:  # what is typed before that is shown, and thrown away
+        assert time.monotonic() < end and process.poll() is None, "nobody asks for the key"
+        time.sleep(0.01)
+    os.write(leader, f"{KEY}\n".encode())
     os.close(follower)
     seen = b""
-    while b"API key" not in seen:
-        seen += os.read(leader, 1000)
-    os.write(leader, f"{KEY}\n".encode())
-    try:
+    with suppress(OSError):  # the other end was closed
         while block := os.read(leader, 1000):
             seen += block
-    except OSError:  # the other end was closed
-        pass
     os.close(leader)
     assert process.wait(60) == 0, seen
+    assert b"API key" in seen
     assert b"Published acme/mail@v1.0.0" in seen
     assert KEY.encode() not in seen
 

@@ -9,24 +9,39 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
+import time
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from places import KINDS, PUBLISHED, Layout, Places, skill_folders, told
+from places import KINDS, PUBLISHED, Layout, Places, as_found, skill_folders, told, write
 from skillbelt import (
     STRICT,
+    LENIENT,
+    ContentTooLargeError,
+    DirectorySource,
     InvalidSkillError,
+    Limits,
+    MappingSource,
     SkillError,
     SkillNotFoundError,
+    SkillRouter,
     SourceError,
+    TokenBudget,
     errors,
+    filtered,
     merge,
+    namespaced,
 )
-from skillbelt import LENIENT
 from skillbelt.parsing import callable_name
+from skillbelt.sources import kept
+from skillbelt.testing import SourceContract
+from skillbelt.testing.contract.base import CALLS, FILES, joined, skill_file
+from skillbelt.testing.contract.files import _LOSSLESS as LOSSLESS
 
 DATA = Path(__file__).parent / "data"
 SPEC = DATA / "spec"
@@ -300,7 +315,7 @@ def path_wanted(kind, case, layout, answers):
         elif layout.refused(kind):
             # An archive with such a thing in it is refused, all of it; where skills are published, all of that skill.
             wanted.append("InvalidSkillError" if kind in PUBLISHED else "SourceError")
-        elif kind == "zipped package" and isinstance(answer, tuple | str) and call["op"] == "read" and any(path == link or path.startswith(f"{link}/") for link in layout.links):
+        elif kind == "zipped package" and any("/" in link and f"{path}/".startswith(f"{link}/") for link in layout.links):
             wanted.append("ResourcePathError")  # links are not followed there, wherever they lead
         else:
             wanted.append(answer)
@@ -331,6 +346,10 @@ SPECIALS = {
 }
 
 
+TWICE = {"zip": "archive-duplicate", "tar": "archive-duplicate"}
+"""Two folders at the top of an archive that claim one name: it is refused (F10)."""
+
+
 def frontmatter_layout(case):
     """A hostile skill between two good ones."""
     files = {f"{name}/SKILL.md": GOOD.format(name).encode() for name in ("good-a", "good-z")}
@@ -342,8 +361,8 @@ def frontmatter_layout(case):
 
 
 def frontmatter_left_out(kind, case):
-    if kind == "http 0.2.0" and case["id"] == "F10":
-        return "an index with a name twice: its first entry counts, and test_http_source.py says so"
+    if kind in PUBLISHED and case["id"] == "F10":
+        return "a skill that has the name of another: an index says itself which skills there are"
     return held(kind, frontmatter_layout(case)).lacking(kind)
 
 
@@ -377,18 +396,19 @@ def assert_published(kind, layout, source, reference, asked):
     name = named[0] if named and kind == "http 0.2.0" else folder
     assert {"good-a", "good-z", name} == {summary.name for summary in source.list()} | set(source.problems())
     gave, wanted = asked_for(source, name), asked_for(reference, asked)
-    if isinstance(wanted, tuple):
-        code = layout.refused(kind)
-        if layout.folders:  # a folder called SKILL.md: an archive without a skill, an index without a file
-            code = "archive-no-skill" if kind == "http 0.2.0" else "index-entry"
-        assert gave == (wanted[0], {code} if code else wanted[1] - NO_FOLDER[kind])
-    else:
+    no_folder = {"name-dir-mismatch"} if kind == "http 0.2.0" else set()
+    if isinstance(wanted, str):
         assert gave == wanted
         said = codes(d for d in reference.diagnostics() if d.path.endswith(f"/{folder}/SKILL.md"))
-        assert codes(source.diagnostics()) - {"index-mismatch", "index-unverified"} == said - NO_FOLDER[kind]
-
-
-NO_FOLDER = {"http 0.2.0": {"name-dir-mismatch"}, "http 0.1.0": set()}
+        assert codes(source.diagnostics()) - {"index-mismatch", "index-unverified"} == said - no_folder
+    elif layout.folders:  # a folder called SKILL.md: an archive without a skill, an index without the file
+        assert gave == ("InvalidSkillError", {"archive-no-skill" if kind == "http 0.2.0" else "index-entry"})
+    elif layout.refused(kind):
+        assert gave == ("InvalidSkillError", {layout.refused(kind)})
+    elif kind == "http 0.1.0" and len(layout.files["bad/SKILL.md"]) >= ZEROS:  # not fetched, so not looked into
+        assert gave == ("ContentTooLargeError", {"file-too-large"})
+    else:
+        assert gave == (wanted[0], wanted[1] - no_folder)
 
 
 @pytest.mark.parametrize(("kind", "case"), cases("frontmatter", FRONTMATTER_CASES, frontmatter_left_out))
@@ -399,9 +419,8 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
     asked = next((name for name, _, path in listed if not path.startswith("good-")), "bad")
     if kind in PUBLISHED:
         assert_published(kind, layout, source, reference, asked)
-    elif (code := layout.refused(kind)) is not None:
-        assert_refused(source, code)
-        return
+    elif (code := layout.refused(kind) or (case["id"] == "F10" and TWICE.get(kind))):
+        return assert_refused(source, code)
     else:
         assert [(s.name, s.description, places.relative(source, s.location)) for s in source.list()] == listed
         assert asked_for(source, asked) == asked_for(reference, asked)
@@ -410,4 +429,184 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
         assert [told_of(places, source, d, **same) for d in source.diagnostics()] == [
             told_of(places, reference, d, **same) for d in reference.diagnostics()
         ]
-    assert [source.load(name).instructions for name in ("good-a", "good-z")] == ["Body of good-a.\n", "Body of good-z.\n"]
+    assert [source.load(f"good-{x}").instructions for x in "az"] == ["Body of good-a.\n", "Body of good-z.\n"]
+    return None
+
+
+# --- the contract -----------------------------------------------------------------------------------------------------
+
+
+class Placed(SourceContract):
+    """The contract on one kind of place."""
+
+    kind: ClassVar[str]
+    options: ClassVar[dict] = {}
+
+    @pytest.fixture(autouse=True)
+    def _places(self, places):
+        self.places = places
+
+    def make(self, files, **options):
+        return self.places.make(self.kind, Layout(files), **self.options, **options)
+
+    def make_linked(self, files, links):
+        return self.places.make(self.kind, Layout(files, links))
+
+
+class TestPackage(Placed):
+    kind = "package"
+
+    def change(self, source, files):
+        shutil.rmtree(source.root)
+        write(source.root, Layout(files))
+
+
+class TestZippedPackage(Placed):
+    """What is importable from a zip stays as it was when it was opened, as its modules do."""
+
+    kind = "zipped package"
+    writable = False
+
+
+class Clock:
+    """Goes ahead when it is told to."""
+
+    ahead = 0.0
+
+    def monotonic(self):
+        return time.monotonic() + self.ahead
+
+
+class Publishing(Placed):
+    """A site whose index has, of folders that hold no usable skill, the name alone."""
+
+    kind = "http 0.2.0"
+    holds_links = False  # an archive with one is refused, above
+    options: ClassVar = {"index": as_found}
+
+    @pytest.fixture(autouse=True)
+    def _clock(self, monkeypatch):
+        self.clock = Clock()
+        monkeypatch.setattr(kept, "time", self.clock)
+
+    def within(self, source):
+        """Remember what a wrapper is put around."""
+        self.inner = source
+        return source
+
+    def change(self, source, files):
+        """Publish something else, and let what was fetched before grow old."""
+        self.places.publish_anew(self.kind, source, Layout(files), as_found)
+        self.clock.ahead += 10_000
+
+
+class TestPublishedArchives(Publishing):
+    """An index of v0.2.0."""
+
+    def test_the_budget_of_a_frontmatter_is_exact(self):
+        """An index is listed as it is; the frontmatter is read with the skill."""
+        data = skill_file("mail", description="x" * 300)
+        size = data.index(b"---\nBegin") + len(b"---\n")
+        files = {"mail/SKILL.md": data}
+        fits, not_quite = (self.make(files, limits=Limits(frontmatter_bytes=n)) for n in (size, size - 2))
+        name = self.name("mail")
+        assert [s.name for s in fits.list()] == [s.name for s in not_quite.list()] == [name]
+        assert fits.load(name).name == name
+        for ask in CALLS.values():
+            with pytest.raises(ContentTooLargeError):
+                ask(not_quite, name)
+
+    def test_a_strict_source_leaves_out_what_a_lenient_one_warns_of(self):
+        """What is published has no folder, so that it is asked for by its name in the index."""
+        files = FILES | {"mail-sorter/SKILL.md": skill_file("Mail Sorter")}
+        lenient, strict = self.make(files), self.make(files, profile=STRICT)
+        odd = self.name("Mail Sorter")
+        assert [s.name for s in lenient.list()] == sorted([odd, self.name("mail"), self.name("pdf")])
+        assert [s.name for s in strict.list()] == [self.name("mail"), self.name("pdf")]
+        assert "name-charset" in codes(lenient.diagnostics(), "warning")
+        assert "name-charset" in codes(strict.diagnostics(), "error")
+        with pytest.raises(InvalidSkillError):
+            strict.load(odd)
+
+
+class TestPublishedFiles(TestPublishedArchives):
+    """An index of v0.1.0: a skill goes by the name of the folder in its address."""
+
+    kind = "http 0.1.0"
+
+    def test_every_file_is_listed_with_its_size_and_kind(self):
+        """The index tells no sizes: they are known of files that were read."""
+        source = self.make(FILES)
+        for info in source.resources("mail"):
+            assert info.size == 0
+            size = source.read("mail", info.path).total
+            assert size == len(FILES[f"mail/{info.path}"])
+            assert {i.path: i for i in source.resources("mail")}[info.path] == info.model_copy(update={"size": size})
+        kinds = [info.kind for info in source.resources("mail")]
+        assert kinds == ["asset", "other", "other", "reference", "other", "script"]
+
+    def test_files_are_lossless(self):
+        """As above: only the sizes are not told before."""
+        source = self.make(FILES | {f"mail/assets/{path}": data for path, data in LOSSLESS.items()})
+        for path, data in LOSSLESS.items():
+            assert joined(source, "mail", f"assets/{path}") == data
+            assert {i.path: i.size for i in source.resources("mail")}[f"assets/{path}"] == len(data)
+
+    def test_of_two_skills_of_one_name_one_is_whole_and_the_other_reported(self):
+        raise self.left_out("no two folders have one name.")
+
+    def test_a_strict_source_leaves_out_what_a_lenient_one_warns_of(self):
+        files = FILES | {"mail-sorter/SKILL.md": skill_file("Mail Sorter")}
+        lenient, strict = self.make(files), self.make(files, profile=STRICT)
+        assert lenient.load("mail-sorter").instructions == "Begin.\n"
+        assert {"name-charset", "index-mismatch"} <= codes(lenient.diagnostics(), "warning")
+        with pytest.raises(InvalidSkillError) as caught:
+            strict.load("mail-sorter")
+        assert "name-charset" in codes(caught.value.diagnostics, "error")
+
+
+class TestNamespacedArchives(TestPublishedArchives):
+    """A source that is none of our trees, under a wrapper."""
+
+    def name(self, folder):
+        return f"acme/{folder}"
+
+    def make(self, files, **options):
+        return namespaced("acme", self.within(super().make(files, **options)))
+
+    def change(self, source, files):
+        super().change(self.inner, files)
+
+
+class TestFilteredArchives(TestPublishedArchives):
+    """Beside what a check makes there is a skill that is not let through."""
+
+    EXTRA: ClassVar = {"zz-left-out/SKILL.md": skill_file("zz-left-out")}
+
+    def make(self, files, **options):
+        source = self.within(super().make({**files, **self.EXTRA}, **options))
+        return filtered(source, lambda summary: summary.name != "zz-left-out")
+
+    def change(self, source, files):
+        super().change(self.inner, {**files, **self.EXTRA})
+
+
+class TestMergedPlaces(Publishing):
+    """Each skill in one of two places: a site of v0.1.0, or a folder of an importable package."""
+
+    kind = "http 0.1.0"
+
+    @staticmethod
+    def halves(files):
+        here = {path: data for path, data in files.items() if path.startswith(("mail", "same", "one"))}
+        return {path: data for path, data in files.items() if path not in here}, here
+
+    def make(self, files, **options):
+        site, package = self.halves(files)
+        self.package = self.places.make("package", Layout(package), **options)
+        return merge(self.within(super().make(site, **options)), self.package)
+
+    def change(self, source, files):
+        site, package = self.halves(files)
+        super().change(self.inner, site)
+        TestPackage.change(self, self.package, package)

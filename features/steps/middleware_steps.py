@@ -136,7 +136,8 @@ def _(context, tool):
 def _(context, tool, skill):
     assert tool not in context.ran
     answer = next(m for m in context.state["messages"] if isinstance(m, ToolMessage) and m.name == tool)
-    assert answer.status == "error" and re.search(rf"\b{skill}\b", answer.content), answer.content
+    assert answer.status == "error"
+    assert re.search(rf"\b{skill}\b", answer.content), answer.content
 
 
 @then('the {which} request holds "{words}" once')

@@ -99,7 +99,11 @@ class Levels:
             query: As for :meth:`catalog`.
         """
         catalog = self.catalog(query)
-        return fill_slot(base, self._renderer.prompt(catalog) if catalog.text else "")
+        return fill_slot(base, self._renderer.prompt(catalog, tools=self._more_tools()) if catalog.text else "")
+
+    def _more_tools(self) -> tuple[str, ...]:
+        """Return the names of tools beyond the usual ones, for the words of the prompt."""
+        return ()
 
     def search(self, query: str, *, k: int = 5) -> tuple[Match, ...]:
         """Return the skills that fit a query best, best first.

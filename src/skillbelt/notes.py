@@ -177,6 +177,40 @@ class Notes:
         which = " or ".join(map(_said, skills))
         return f"{_said(tool)} was not run. It comes with the skill {which}: call load_skill first, then {_said(tool)}."
 
+    def declined(self, tool: str, name: str, reason: str = "") -> str:
+        """Return the refusal of a call that a person was asked about.
+
+        Args:
+            tool: The tool.
+            name: The skill.
+            reason: What the person said.
+        """
+        why = f" The reason given: {reason}" if reason else ""
+        return (
+            f"{_said(tool)} was not run: the user was asked about the skill {_said(name)} and did not agree.{why} "
+            "Do not try it again in another way; go on without it, or ask the user what to do."
+        )
+
+    def unanswered(self, tool: str, name: str) -> str:
+        """Return the refusal of a call that a person was asked about in vain.
+
+        Args:
+            tool: The tool.
+            name: The skill.
+        """
+        return f"{_said(tool)} was not run: nobody answered the question about the skill {_said(name)} in time."
+
+    def changed_meanwhile(self, name: str) -> str:
+        """Return the refusal of a call whose skill is another one than the person was shown.
+
+        Args:
+            name: The skill.
+        """
+        return (
+            f"The skill {_said(name)} changed while approval was waited for, so nothing was run or loaded. "
+            "Call again to ask for approval of what it is now."
+        )
+
     def no_tool(self, called: str, name: str) -> str:
         """Return the answer to a skill that was called as if it were a tool.
 

@@ -211,6 +211,9 @@ class SkillRouter(Levels):
         """Whether a runner was given; without one, scripts are text."""
         return self._scripts is not None
 
+    def _more_tools(self) -> tuple[str, ...]:
+        return ("run_skill_script",) if self.runs_scripts else ()
+
     # --- housekeeping ---------------------------------------------------------------------------------------------
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ from skillbelt.scripts.environment import Secrets
 from skillbelt.scripts.interpreters import Interpreters
 from skillbelt.scripts.limits import ScriptLimits
 from skillbelt.scripts.local import LocalRunner
-from skillbelt.scripts.policy import Grants, Rule, ScriptCall, ScriptPolicy
+from skillbelt.scripts.policy import Decision, Grants, Rule, ScriptCall, ScriptPolicy
 from skillbelt.scripts.preflight import Need, Preflight
 from skillbelt.scripts.protocol import Cancel, Guarantee, OutputHandler, ScriptRequest, ScriptRunner
 from skillbelt.scripts.sandbox import SandboxRunner
@@ -17,6 +17,7 @@ from skillbelt.scripts.workspace import Workspace
 
 __all__ = [
     "Cancel",
+    "Decision",
     "Grants",
     "Guarantee",
     "Interpreters",

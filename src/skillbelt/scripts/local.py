@@ -25,7 +25,7 @@ __all__ = ["LocalRunner"]
 _OWN = 2
 """Processes of the supervisor itself."""
 
-_CLAIMED: frozenset[Guarantee] = frozenset({"limits", "tree_kill", "clean_env"})
+_CLAIMED: frozenset[Guarantee] = frozenset({"limits", "disk_watch", "tree_kill", "clean_env"})
 
 
 class LocalRunner(HostRunner):

@@ -29,7 +29,7 @@ from skillbelt.scripts.selftest import tried
 __all__ = ["SandboxRunner"]
 
 _FENCED: frozenset[Guarantee] = frozenset(
-    {"limits", "process_limit", "tree_kill", "clean_env", "network", "fs_read", "fs_write", "processes"}
+    {"limits", "process_limit", "disk_watch", "tree_kill", "clean_env", "network", "fs_read", "fs_write", "processes"}
 )
 
 

@@ -9,7 +9,6 @@ difference between the two is reported. Which addresses may be asked, and for ho
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from skillbelt.errors import InvalidSkillError, SkillNotFoundError, SourceError,
 from skillbelt.limits import MIB, Limits, check_bytes
 from skillbelt.models import Diagnostic, Resource, ResourceInfo, Skill, SkillSummary
 from skillbelt.parsing import LENIENT, SKILL_FILE, Profile, Report, invalid_skill, name_key
-from skillbelt.sources.base import Problems, Versions
+from skillbelt.sources.base import Bundle, Problems, Versions
 from skillbelt.sources.fetch import Deadline, Fetched, Fetcher, HttpLimits
 from skillbelt.sources.paths import shown, split_path
 from skillbelt.sources.published import GONE, Artifact, Published, answered, at_root
@@ -164,8 +163,8 @@ class HttpSource:
         """
         return self._opened(name).skill
 
-    def resources(self, name: str) -> tuple[ResourceInfo, ...]:
-        """Return the bundled files of a skill. In v0.1.0 sizes are not told: they are 0 until a file was read.
+    def bundle(self, name: str) -> Bundle:
+        """Return one skill with the list of its files. In v0.1.0 a change of a file alone makes no other generation.
 
         Raises:
             SkillNotFoundError: The index has none of that name.
@@ -175,7 +174,15 @@ class HttpSource:
         opened = self._opened(name)
         infos = opened.source.resources(opened.own)
         self._note(opened.entry, (*opened.source.diagnostics(), *opened.found))
-        return infos
+        return Bundle(opened.skill, infos, opened.entry.generation(opened.skill.digest))
+
+    def resources(self, name: str) -> tuple[ResourceInfo, ...]:
+        """Return the bundled files of a skill. In v0.1.0 sizes are not told: they are 0 until a file was read.
+
+        Raises:
+            SkillError: As :meth:`bundle`.
+        """
+        return tuple(self.bundle(name).resources)
 
     def read(self, name: str, path: str, *, offset: int = 0, max_bytes: int = MIB) -> Resource:
         """Return at most ``max_bytes`` bytes of one bundled file.
@@ -207,14 +214,7 @@ class HttpSource:
 
     def versions(self) -> Versions:
         """Return for each usable name what changes with its content; in v0.1.0 only with the index or a fetch."""
-        return {key: self._version(entry) for key, entry in self._known().entries.items()}
-
-    def _version(self, entry: IndexEntry) -> str:
-        if entry.digest is not None:
-            return entry.digest
-        seen = self._published.cached.seen(entry.url_of(SKILL_FILE))
-        told = repr((entry.summary, sorted(entry.files.items()), seen and seen.body))
-        return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        return {key: self._published.version(entry) for key, entry in self._known().entries.items()}
 
     # --- the index --------------------------------------------------------------------------------------------------
 

@@ -84,6 +84,14 @@ class Published:
                 self._trees.put(key, tree, len(fetched.body))
         return tree
 
+    def version(self, entry: IndexEntry) -> str:
+        """Return what changes with the content of a skill, as far as that is known without asking."""
+        if entry.digest is not None:
+            return entry.digest
+        seen = self.cached.seen(entry.url_of(SKILL_FILE))
+        told = repr((entry.summary, sorted(entry.files.items()), seen and seen.body))
+        return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+
     def listed(self, entry: IndexEntry, tree: Artifact) -> tuple[TreeSource, tuple[SkillSummary, ...]]:
         """Return a source of the files of one skill, and what it lists.
 

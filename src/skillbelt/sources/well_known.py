@@ -7,6 +7,7 @@ One bad entry costs that entry. Name and description are judged by the rules of 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from skillbelt.errors import LimitError, ResourcePathError, SourceError
-from skillbelt.limits import Limits
+from skillbelt.limits import KIB, Limits
 from skillbelt.models import Diagnostic, SkillSummary
 from skillbelt.parsing import SKILL_FILE, Profile, Report, name_key, parse_skill, usable_label
 from skillbelt.sources.base import Problems
@@ -53,6 +54,15 @@ class IndexEntry:
     def url_of(self, path: str) -> str:
         """Return the address of a file of ``"files"``."""
         return self.url + quote(path)
+
+    def generation(self, skill_file: str) -> str:
+        """Return what tells one state of a skill from another: sizes are not in it, for reading makes them known.
+
+        Args:
+            skill_file: Digest of its SKILL.md.
+        """
+        told = json.dumps([skill_file, self.digest, sorted(self.files.items())])
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +234,13 @@ class _Reader:
         description = entry.get("description")
         if description is not None and not isinstance(description, str):
             raise _EntryProblem("has a description that is no text")
+        size = len(f"{name}{description or ''}".encode("utf-8", "replace"))
+        if size > self._limits.frontmatter_bytes:
+            raise _EntryProblem(f"has a name and description of {size} bytes, more than a frontmatter may have")
         text = f"---\nname: {_quoted(name)}\ndescription: {_quoted(description or '')}\n---\nNot fetched yet.\n"
-        parsed = parse_skill(text, profile=self._profile, limits=self._limits, path=location, source=self._label)
+        room = 2 * KIB + len(text) * 4  # quotes and escapes are ours: they do not count
+        limits = Limits(frontmatter_bytes=room, skill_bytes=room)
+        parsed = parse_skill(text, profile=self._profile, limits=limits, path=location, source=self._label)
         found = tuple(d.model_copy(update={"line": None}) for d in parsed.diagnostics)
         self._diagnostics.extend(found)
         if parsed.skill is None:

@@ -1,0 +1,174 @@
+"""What a workflow's context holds of skills: plain JSON in ``ctx.store``, shared by all agents of a workflow.
+
+``active_skills`` is for everybody to read: the skills in use with their digests. ``skills_held`` is what the tools and
+agents here need to keep them in use. Both survive ``ctx.to_dict`` with any serializer. Nothing is kept beside them: two
+conversations never meet, and another process goes on where this one stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, Protocol
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+from skillbelt.active import HeldSkill, fingerprint, merge_active, merge_held
+
+__all__ = ["ACTIVE", "GRANTS", "HELD", "MISSES", "SEEN", "Held", "RunContext", "before_message", "held_skills", "write"]
+
+ACTIVE = "active_skills"
+"""The skills in use: name, digest, when. A host may write names there before a run; ``None`` asks for a reload."""
+
+HELD = "skills_held"
+BEFORE = "skills_before"
+SEEN = "skills_seen"
+MISSES = "skills_misses"
+GRANTS = "skill_grants"
+
+SCRATCHPAD = "scratchpad"
+"""Where a ``FunctionAgent`` keeps the messages of the current run, unless it is told otherwise."""
+
+REASONING = "current_reasoning"
+"""Where a ``ReActAgent`` keeps the steps of the current run, unless it is told otherwise."""
+
+
+class Held(HeldSkill):
+    """A held record, and whose it is.
+
+    Attributes:
+        agent: Name of the agent that loaded the skill; others see it only if it is among their skills.
+    """
+
+    agent: NotRequired[str]
+
+
+class RunContext(Protocol):
+    """A workflow's context, as far as it is needed here."""
+
+    @property
+    def store(self) -> Any:
+        """The state that all steps share."""
+        ...
+
+
+async def held_skills(ctx: RunContext) -> Mapping[str, Held]:
+    """Return the held records, in the order in which the skills were loaded.
+
+    Args:
+        ctx: Of the run.
+    """
+    held: Mapping[str, Held] | None = await ctx.store.get(HELD, default=None)
+    return held or {}
+
+
+async def before_message(ctx: RunContext, mark: str) -> Mapping[str, Held]:
+    """Return the held records as they were before the message whose calls are running.
+
+    Args:
+        ctx: Of the run.
+        mark: :func:`message_mark` of that message.
+    """
+    before: Mapping[str, Any] | None = await ctx.store.get(BEFORE, default=None)
+    if before is not None and before["mark"] == mark:
+        held: Mapping[str, Held] = before["held"]
+        return held
+    return await held_skills(ctx)
+
+
+async def message_mark(ctx: RunContext, scratchpad: str = SCRATCHPAD) -> str:
+    """Return what tells the message whose calls are running from all others of the conversation.
+
+    Args:
+        ctx: Of the run.
+        scratchpad: Where the agent keeps its messages.
+    """
+    done = await ctx.store.get("current_tool_calls", default=None) or ()
+    iteration = await ctx.store.get("num_iterations", default=0)
+    messages: Sequence[ChatMessage] = await ctx.store.get(scratchpad, default=None) or ()
+    last = messages[-1] if messages and messages[-1].role == MessageRole.ASSISTANT else None
+    said = fingerprint(f"{last.blocks!r}{last.additional_kwargs!r}") if last is not None else ""
+    return f"{iteration}:{len(done)}:{said}"
+
+
+async def message_over(ctx: RunContext) -> None:
+    """Let what the calls of the last message did hold from now on: the model is asked again.
+
+    Args:
+        ctx: Of the run.
+    """
+    if await ctx.store.get(BEFORE, default=None) is not None:
+        await ctx.store.set(BEFORE, None)
+
+
+def write(
+    state: Any,
+    active: Sequence[Mapping[str, Any]],
+    held: Mapping[str, Held | None],
+    *,
+    mark: str | None = None,
+) -> None:
+    """Join records into a state that is being edited.
+
+    Args:
+        state: As ``ctx.store.edit_state()`` gives it.
+        active: Public records, see :func:`~skillbelt.active.merge_active`.
+        held: Held records, see :func:`~skillbelt.active.merge_held`.
+        mark: Of the message whose call writes; until the model is asked again, calls are judged without this.
+    """
+    known: Mapping[str, Held] = state.get(HELD, None) or {}
+    before = state.get(BEFORE, None)
+    if mark is not None and (before is None or before["mark"] != mark):
+        state[BEFORE] = {"mark": mark, "held": dict(known)}
+    state[ACTIVE] = merge_active(public(state.get(ACTIVE, None)), active)
+    state[HELD] = merge_held(known, held)
+
+
+def public(records: Any) -> list[dict[str, Any]]:
+    """Return the public list as records, whatever a host wrote there.
+
+    Args:
+        records: What stands in the store.
+    """
+    return [r for r in merge_active([], records) if "name" in r] if records is not None else []
+
+
+# --- what has been said -----------------------------------------------------------------------------------------------
+
+
+async def running(ctx: RunContext, scratchpad: str = SCRATCHPAD, reasoning: str = REASONING) -> list[ChatMessage]:
+    """Return the messages of the current run, as they follow those of the memory.
+
+    Args:
+        ctx: Of the run.
+        scratchpad: Where a ``FunctionAgent`` keeps its messages.
+        reasoning: Where a ``ReActAgent`` keeps its steps.
+    """
+    messages: Sequence[ChatMessage] = await ctx.store.get(scratchpad, default=None) or ()
+    steps = await ctx.store.get(reasoning, default=None) or ()
+    observed = [step.get_content() for step in steps if hasattr(step, "observation")]
+    return [*messages, *(ChatMessage(role=MessageRole.USER, content=text) for text in observed)]
+
+
+async def note_seen(ctx: RunContext, owner: str, names: Sequence[str]) -> None:
+    """Note which skills' whole texts the model has before it now.
+
+    Args:
+        ctx: Of the run.
+        owner: The agent that asks the model; ``""`` for any.
+        names: The skills.
+    """
+    at = await ctx.store.get("num_iterations", default=0) + 1
+    await ctx.store.set(SEEN, {"owner": owner, "at": at, "names": list(names)})
+
+
+async def seen(ctx: RunContext, owner: str) -> list[str] | None:
+    """Return what was noted when the message came whose calls are running; ``None`` when nothing was.
+
+    Args:
+        ctx: Of the run.
+        owner: The agent.
+    """
+    noted = await ctx.store.get(SEEN, default=None)
+    if noted is None or noted["at"] != await ctx.store.get("num_iterations", default=0):
+        return None
+    return list(noted["names"]) if noted["owner"] in (owner, "") else None
