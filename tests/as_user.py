@@ -5,20 +5,21 @@ checkout, reachable. FOLDER is given to the user.
 """
 
 import os
-import runpy
 import sys
 from pathlib import Path
+
+from skillbelt.scripts.supervisor.libc import CLONE_NEWNS, MS_REC, MS_SLAVE, call
+from skillbelt.scripts.supervisor.mounts import expose
 
 USER = 1500
 REPOSITORY = Path(__file__).parents[1]
 
 
 def main(folder: str, *command: str) -> None:
-    supervisor = runpy.run_path(str(REPOSITORY / "src/skillbelt/scripts/supervisor.py"))
-    supervisor["call"]("unshare", supervisor["CLONE_NEWNS"])
-    supervisor["call"]("mount", b"none", b"/", 0, supervisor["MS_REC"] | supervisor["MS_SLAVE"], 0)
+    call("unshare", CLONE_NEWNS)
+    call("mount", b"none", b"/", 0, MS_REC | MS_SLAVE, 0)
     paths = {sys.prefix, sys.base_prefix, str(REPOSITORY), folder, str(Path(sys.executable).resolve().parents[1])}
-    supervisor["expose"](sorted(paths))
+    expose(sorted(paths))
     os.chown(folder, USER, USER)
     os.setgroups([])
     os.setresgid(USER, USER, USER)

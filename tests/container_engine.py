@@ -6,6 +6,7 @@ read-only system, and two folders that files are put into and taken from as tar 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -34,7 +35,7 @@ class Container:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             archive.extractall(target, filter="data")
         for path in target.rglob("*"):
-            os.chmod(path, 0o755 if path.is_dir() else 0o644)
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
     def take(self, folder):
         packed = io.BytesIO()
@@ -43,13 +44,17 @@ class Container:
         return packed.getvalue()
 
     def start(self):
-        words = ["prlimit", f"--as={4 * self.spec['HostConfig']['Memory']}", f"--data={self.spec['HostConfig']['Memory']}"]
+        words = [
+            "prlimit",
+            f"--as={4 * self.spec['HostConfig']['Memory']}",
+            f"--data={self.spec['HostConfig']['Memory']}",
+        ]
         words += ["--core=0", "--nofile=128", f"--fsize={16 << 20}"]
-        words += ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+        words += ["bwrap", "--unshare-all", "--as-pid-1", "--new-session", "--cap-drop", "ALL", "--clearenv"]
         for path in ("/usr", "/bin", "/sbin", "/lib", "/lib64"):
-            if os.path.islink(path):
-                words += ["--symlink", os.readlink(path), path]
-            elif os.path.isdir(path):
+            if Path(path).is_symlink():
+                words += ["--symlink", str(Path(path).readlink()), path]
+            elif Path(path).is_dir():
                 words += ["--ro-bind", path, path]
         words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc", "--dev", "/dev"]
         words += ["--ro-bind", str(self.root / "skill"), "/skill", "--bind", str(self.root / "work"), "/work"]
@@ -59,7 +64,11 @@ class Container:
         given = self.root / "stdin"
         stdin = given.open("rb") if self.spec["OpenStdin"] else subprocess.DEVNULL
         self.process = subprocess.Popen(
-            [*words, "--", *self.spec["Cmd"]], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*words, "--", *self.spec["Cmd"]],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"]},
         )
         if stdin is not subprocess.DEVNULL:
             stdin.close()
@@ -83,9 +92,17 @@ class Container:
                 reader.join(5)
         return {"State": {"Running": running, "ExitCode": self.process.returncode or 0}}
 
+    def kill(self):
+        """Kill the first process inside: all others of its namespace go with it."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        for pid in children.read_text().split() if children.exists() else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), 9)
+        self.process.kill()
+
     def remove(self):
         if self.process is not None:
-            self.process.kill()
+            self.kill()
             self.process.wait()
             for reader in self.readers:
                 reader.join(5)
@@ -145,7 +162,7 @@ class Engine:
         calls = {
             ("PUT", "archive"): lambda: container.put(path, body),
             ("POST", "start"): container.start,
-            ("POST", "kill"): lambda: container.process.kill(),
+            ("POST", "kill"): container.kill,
             ("GET", "json"): container.state,
             ("GET", "logs"): lambda: bytes(container.logs),
             ("GET", "archive"): lambda: container.take(path),

@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import importlib
 import io
-import json
 import os
 import socket
 import ssl
@@ -148,12 +147,11 @@ def _is_utf8(path: str) -> bool:
 
 def write(root: Path, layout: Layout) -> Path:
     """Make a folder on disk."""
-    root.mkdir(parents=True, exist_ok=True)
     made = [*layout.files, *layout.links, *layout.specials, *layout.holes]
-    for folder in {str(Path(path).parent) for path in made} | set(layout.folders):
-        (root / folder).mkdir(parents=True, exist_ok=True)
+    for folder in sorted({"", *layout.folders, *(path.rpartition("/")[0] for path in made)}):
+        Path(f"{root}/{folder}").mkdir(parents=True, exist_ok=True)
     for path, data in layout.files.items():
-        (root / path).write_bytes(data)
+        Path(f"{root}/{path}").write_bytes(data)
     for path, data in layout.beside.items():
         (root.parent / path).parent.mkdir(parents=True, exist_ok=True)
         (root.parent / path).write_bytes(data)
@@ -428,7 +426,7 @@ class Places:
 
         patch = self._stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        server = self._stack.enter_context(S3Server())
+        server = self.bucket = self._stack.enter_context(S3Server())
         system = fsspec.filesystem("s3", **server.options)
         with suppress(FileExistsError):  # all servers of a process share what they hold
             system.mkdir("every-source")

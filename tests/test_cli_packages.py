@@ -199,6 +199,7 @@ def test_a_name_that_is_a_path_leads_nowhere(skill: Path, tmp_path: Path, name: 
 def test_what_is_in_the_way_is_left_alone(skill: Path, tmp_path: Path) -> None:
     file = tmp_path / "mail.json"
     said(run("pack", str(skill), "-o", str(file)))
+    assert "name of a folder is empty" in refused(run("unpack", str(file), " "), 2)
     assert "exists and is not an empty folder" in refused(run("unpack", str(file), str(tmp_path)), 2)
     (tmp_path / "taken").touch()
     assert "refused to read or write" in refused(run("unpack", str(file), str(tmp_path / "taken")), 2)
@@ -221,6 +222,7 @@ def test_what_is_in_the_way_is_left_alone(skill: Path, tmp_path: Path) -> None:
         (["registry", "browse", "http://127.0.0.1:1"], "cannot be fetched"),
         (["registry", "browse", "ftp://127.0.0.1"], "only https"),
         (["registry", "browse", "//["], "is not a web address"),
+        (["registry", "browse", "http://["], "is not a URL"),
         (["registry", "browse", "10.0.0.1"], "pass --allow-private"),
         (["registry", "browse", "http://example.com"], "pass --allow-http"),
         (["registry", "show", "http://127.0.0.1:1", "x", "-o", "-", "--json"], "give one of them"),
@@ -263,6 +265,7 @@ def test_publish_browse_show_and_unpack_give_back_the_skill(url: Url, tmp_path: 
     result = run("registry", "browse", url.host)  # without a scheme
     assert said(result) == "acme/mail  v1.0.0  Sortsé mail.\n"
     assert result.stderr == "1 package.\n"
+    assert run("registry", "browse", url, "--namespace", "other").stderr == "0 packages.\n"
     file = tmp_path / "mail.json"
     told = said(run("registry", "show", url, "acme/mail", "-o", str(file)))
     assert f"id:            {packed.id}\n" in told

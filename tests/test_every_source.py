@@ -11,8 +11,10 @@ import json
 import os
 import shutil
 import time
+import tracemalloc
 import unicodedata
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,13 +22,15 @@ import pytest
 
 from places import KINDS, PUBLISHED, Layout, Places, as_found, skill_folders, told, write
 from skillbelt import (
-    STRICT,
     LENIENT,
+    STRICT,
     ContentTooLargeError,
     DirectorySource,
     InvalidSkillError,
+    LimitError,
     Limits,
     MappingSource,
+    ResourcePathError,
     SkillError,
     SkillNotFoundError,
     SkillRouter,
@@ -42,6 +46,7 @@ from skillbelt.sources import kept
 from skillbelt.testing import SourceContract
 from skillbelt.testing.contract.base import CALLS, FILES, joined, skill_file
 from skillbelt.testing.contract.files import _LOSSLESS as LOSSLESS
+from skillbelt.text import estimate_tokens
 
 DATA = Path(__file__).parent / "data"
 SPEC = DATA / "spec"
@@ -51,10 +56,27 @@ FRONTMATTER_CASES = json.loads((DATA / "security" / "frontmatter_cases.json").re
 MODES = {"strict": STRICT, "lenient": LENIENT}
 CANARIES = ("CANARY-OUTSIDE-7f3a", "CANARY-ROOTFILE-55de", "CANARY-ENV-c0de")
 ZEROS = 2 << 20
+LARGE = 4 << 20
+"""What stands for 10 GiB of nothing, and for the 40 MiB of P39: more than any bound of one read."""
 
 _spec = importlib.util.spec_from_file_location("build_layout", DATA / "security" / "build_layout.py")
 build_layout = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(build_layout)
+
+
+RUN = {
+    # How many cases of each table are run; the others do not apply, for the reasons in LACKS and in *_left_out.
+    "directory": (50, 43, 42),
+    "package": (50, 43, 42),
+    "mapping": (49, 29, 38),
+    "zip": (50, 42, 42),
+    "tar": (50, 42, 42),
+    "zipped package": (50, 41, 40),
+    "memory": (49, 29, 37),
+    "s3": (13, 12, 7),
+    "http 0.2.0": (49, 41, 40),
+    "http 0.1.0": (48, 29, 36),
+}
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +177,10 @@ def spec_answer(kind, case, mode, source, asked):
     try:
         skill = source.load(listed[0][0] if listed else asked)
     except (InvalidSkillError, SkillNotFoundError) as error:
-        assert not listed or kind in PUBLISHED
         # A name that no skill can have under a profile is not looked for (S3-27), whatever a folder is called.
-        assert isinstance(error, InvalidSkillError) is (kind in PUBLISHED or callable_name(asked, MODES[mode]))
-        return mode, "error", codes(source.diagnostics(), "error")
+        looked_for = kind in PUBLISHED or callable_name(asked, MODES[mode])
+        kept = listed if kind not in PUBLISHED else []
+        return mode, "error", codes(source.diagnostics(), "error"), isinstance(error, InvalidSkillError), looked_for, kept
     assert listed == [(skill.name, skill.description)]
     body = skill.instructions.replace("\r\n", "\n").strip()
     found = source.diagnostics()
@@ -226,8 +248,10 @@ def test_a_tree_of_the_format_is_the_same_wherever_it_lies(kind, case, places):
 # --- hostile paths ----------------------------------------------------------------------------------------------------
 
 
-def path_layout(case, base):
+@cache
+def path_layout(case_id, base):
     """The layout of a case: what is below its folder of skills, and beside it."""
+    case = next(case for case in PATH_CASES if case["id"] == case_id)
     files, links, specials, holes, beside = {}, {}, {}, {}, {}
     skip = case.get("without", [])
     for node in (node for node in [*build_layout.COMMON, *case["layout"]] if node["path"] not in skip):
@@ -239,7 +263,7 @@ def path_layout(case, base):
         elif kind == "symlink":
             links[path] = build_layout._x(node["target"], base)
         elif kind == "big":
-            files[path] = b"x" * node["size"]
+            files[path] = b"x" * LARGE
         elif kind == "sparse":
             holes[path] = node["size"]
         else:
@@ -257,9 +281,7 @@ def held(kind, layout):
 def path_left_out(kind, case):
     if "race" in case:
         return "names are swapped under a reader on a disk; test_security_cases.py does it"
-    if os.geteuid() and any(node["type"] == "chardev" for node in case["layout"]):
-        return "making a device needs root"
-    layout = held(kind, path_layout(case, "/nowhere"))
+    layout = held(kind, path_layout(case["id"], "/nowhere"))
     if kind in PUBLISHED and case["id"] == "P28":
         return "the folder that is a link is not published"
     return layout.lacking(kind)
@@ -315,7 +337,9 @@ def path_wanted(kind, case, layout, answers):
         elif layout.refused(kind):
             # An archive with such a thing in it is refused, all of it; where skills are published, all of that skill.
             wanted.append("InvalidSkillError" if kind in PUBLISHED else "SourceError")
-        elif kind == "zipped package" and any("/" in link and f"{path}/".startswith(f"{link}/") for link in layout.links):
+        elif kind == "zipped package" and any(
+            "/" in link and f"{path}/".startswith(f"{link}/") for link in layout.links
+        ):
             wanted.append("ResourcePathError")  # links are not followed there, wherever they lead
         else:
             wanted.append(answer)
@@ -324,8 +348,10 @@ def path_wanted(kind, case, layout, answers):
 
 @pytest.mark.parametrize(("kind", "case"), cases("paths", PATH_CASES, path_left_out))
 def test_a_path_is_answered_the_same_wherever_the_skill_lies(kind, case, places, path_source):
+    if os.geteuid() and any(node["type"] == "chardev" for node in case["layout"]):
+        pytest.skip("making a device needs root")
     base = str(places.base)
-    layout = held(kind, path_layout(case, base))
+    layout = held(kind, path_layout(case["id"], base))
     reference = path_answers(path_source("directory", layout, case), case, base)
     answers = path_answers(path_source(kind, layout, case), case, base)
     assert answers == path_wanted(kind, case, layout, reference)
@@ -419,7 +445,7 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
     asked = next((name for name, _, path in listed if not path.startswith("good-")), "bad")
     if kind in PUBLISHED:
         assert_published(kind, layout, source, reference, asked)
-    elif (code := layout.refused(kind) or (case["id"] == "F10" and TWICE.get(kind))):
+    elif code := layout.refused(kind) or (case["id"] == "F10" and TWICE.get(kind)):
         return assert_refused(source, code)
     else:
         assert [(s.name, s.description, places.relative(source, s.location)) for s in source.list()] == listed
@@ -431,6 +457,90 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
         ]
     assert [source.load(f"good-{x}").instructions for x in "az"] == ["Body of good-a.\n", "Body of good-z.\n"]
     return None
+
+
+def test_every_case_is_run_wherever_it_applies():
+    tables = (
+        ("spec", SPEC_CASES, spec_left_out),
+        ("paths", PATH_CASES, path_left_out),
+        ("frontmatter", FRONTMATTER_CASES, frontmatter_left_out),
+    )
+    assert [len(all_cases) for _, all_cases, _ in tables] == [50, 45, 42]
+    run = {
+        kind: tuple(sum(why_not(*table[:1], kind, case, table[2]) is None for case in table[1]) for table in tables)
+        for kind in KINDS
+    }
+    assert run == RUN
+
+
+# --- what the tables do not ask ---------------------------------------------------------------------------------------
+
+NOTES = Layout(
+    {
+        "mail/SKILL.md": skill_file("mail"),
+        "mail/references/rules.md": b"Receipts go to Money.\n",
+        "mail/references/more.md": b"More.\n",
+        "pdf/SKILL.md": skill_file("pdf"),
+    }
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_are_read_as_of_the_activation_wherever_the_skill_lies(kind, places):
+    router = SkillRouter(places.make(kind, NOTES))
+    active = router.activate("mail")
+    for path in ("references/rules.md", "references/more.md", "references/rules.md"):
+        resource = router.read("mail", path, generation=active.generation)
+        assert resource.data == NOTES.files[f"mail/{path}"]
+    assert router.activate("mail").generation == active.generation
+
+
+def test_of_a_published_skill_another_text_or_other_files_are_another_generation(places):
+    for kind, code in (("http 0.2.0", places.make), ("http 0.1.0", places.make)):
+        source = code(kind, NOTES, fresh=0)
+        before = source.bundle("mail")
+        assert [info.path for info in before.resources] == ["references/more.md", "references/rules.md"]
+        for path in ("mail/SKILL.md", "mail/new.md"):
+            edited = Layout({**NOTES.files, path: skill_file("mail", body="Another text.\n")})
+            places.publish_anew(kind, source, edited, as_found)
+            assert source.bundle("mail").generation != before.generation
+        places.publish_anew(kind, source, NOTES, as_found)
+        assert source.bundle("mail") == before
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_a_path_is_judged_before_anything_is_fetched(kind, places):
+    source = places.make(kind, NOTES)
+    places.site.forget()
+    for path, error in (("../pdf/SKILL.md", ResourcePathError), ("", ResourcePathError)):
+        for name in ("mail", "none"):
+            with pytest.raises(error):
+                source.read(name, path)
+    with pytest.raises(LimitError):
+        source.read("mail", "references/rules.md", max_bytes=0)
+    assert places.site.paths == []
+
+
+def test_an_index_may_say_as_much_of_a_skill_as_a_frontmatter_may_hold(places):
+    def index(text):
+        return lambda _: {"mail": ("mail", text), "pdf": ("pdf", "Fills forms.")}
+
+    bounds = Limits(frontmatter_bytes=100)
+    for text, listed in (("é\x07" * 32, ["mail", "pdf"]), ("x" * 97, ["pdf"])):
+        source = places.make("http 0.2.0", NOTES, index=index(text), limits=bounds)
+        assert [summary.name for summary in source.list()] == listed
+        assert ("index-entry" in codes(source.diagnostics())) is ("mail" not in listed)
+
+
+def test_a_bundle_in_a_bucket_takes_one_listing_a_folder_and_one_read(places):
+    source = places.make("s3", NOTES)
+    source.list()
+    places.bucket.forget()
+    source.bundle("mail")
+    kinds = [
+        kind.partition("mail/")[0].partition(" ")[0] + " " + kind.partition("mail/")[2] for kind in places.bucket.kinds
+    ]
+    assert kinds == ["list ", "get SKILL.md 0-1048576", "list references/"]
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------
@@ -565,27 +675,17 @@ class TestPublishedFiles(TestPublishedArchives):
         assert "name-charset" in codes(caught.value.diagnostics, "error")
 
 
-class TestNamespacedArchives(TestPublishedArchives):
-    """A source that is none of our trees, under a wrapper."""
+class TestWrappedArchives(TestPublishedArchives):
+    """A source that is none of our trees, under wrappers; one skill more than a check makes is not let through."""
+
+    EXTRA: ClassVar = {"zz-left-out/SKILL.md": skill_file("zz-left-out")}
 
     def name(self, folder):
         return f"acme/{folder}"
 
     def make(self, files, **options):
-        return namespaced("acme", self.within(super().make(files, **options)))
-
-    def change(self, source, files):
-        super().change(self.inner, files)
-
-
-class TestFilteredArchives(TestPublishedArchives):
-    """Beside what a check makes there is a skill that is not let through."""
-
-    EXTRA: ClassVar = {"zz-left-out/SKILL.md": skill_file("zz-left-out")}
-
-    def make(self, files, **options):
-        source = self.within(super().make({**files, **self.EXTRA}, **options))
-        return filtered(source, lambda summary: summary.name != "zz-left-out")
+        source = namespaced("acme", self.within(super().make({**files, **self.EXTRA}, **options)))
+        return filtered(source, lambda summary: summary.name != "acme/zz-left-out")
 
     def change(self, source, files):
         super().change(self.inner, {**files, **self.EXTRA})
@@ -598,7 +698,7 @@ class TestMergedPlaces(Publishing):
 
     @staticmethod
     def halves(files):
-        here = {path: data for path, data in files.items() if path.startswith(("mail", "same", "one"))}
+        here = {path: data for path, data in files.items() if path.startswith(("mail", "one", "two"))}
         return {path: data for path, data in files.items() if path not in here}, here
 
     def make(self, files, **options):
@@ -610,3 +710,59 @@ class TestMergedPlaces(Publishing):
         site, package = self.halves(files)
         super().change(self.inner, site)
         TestPackage.change(self, self.package, package)
+
+
+# --- 10,000 skills ----------------------------------------------------------------------------------------------------
+
+MANY = 10_000
+RAISED = Limits(entries=2 * MANY, directories=2 * MANY)
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def many():
+    """So many skills that their bodies have 78 MiB."""
+    head = "---\nname: skill-{0:05}\ndescription: Does the work of number {0}. Use when {0} is asked for.\n---\n"
+    body = b"words " * 1366
+    return Layout({f"skill-{n:05}/SKILL.md": head.format(n).encode() + body for n in range(MANY)})
+
+
+@pytest.fixture(scope="module", params=["directory", "mapping"])
+def of_many(request, many, places):
+    """Makes a source of one place that holds them, with some bounds."""
+    if request.param == "mapping":
+        return request.param, lambda **options: MappingSource(many.files, **options)
+    root = write(places.base / "many", many)
+    return request.param, lambda **options: DirectorySource(root, settle=0, **options)
+
+
+def test_ten_thousand_skills_are_listed_in_bounded_memory_and_a_catalog_of_them_keeps_its_budget(of_many):
+    kind, source_with = of_many
+    source = source_with(limits=RAISED)
+    tracemalloc.start()
+    try:
+        listed = source.list()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    print(f"{kind}: listing {len(listed)} skills takes {peak / MIB:.1f} MiB at most")
+    assert peak <= 32 * MIB  # less than half of the bodies: none is kept
+    assert [summary.name for summary in listed] == [f"skill-{n:05}" for n in range(MANY)]
+    assert source.diagnostics() == ()
+    catalog = SkillRouter(source, budget=TokenBudget(4000), pinned=["skill-07000"]).catalog()
+    assert catalog.tokens == estimate_tokens(catalog.text) <= 4000
+    assert catalog.truncated and "skill-07000" in catalog.shown
+    assert sorted([*catalog.shown, *catalog.omitted]) == [summary.name for summary in listed]
+    assert f"{len(catalog.omitted)} more skills are not listed" in catalog.text
+
+
+def test_past_the_default_limits_there_is_a_word_and_what_was_found_is_kept(of_many):
+    _, source_with = of_many
+    source = source_with()
+    listed = source.list()
+    assert [summary.name for summary in listed] == [f"skill-{n:05}" for n in range(Limits().directories - 1)]
+    (said,) = source.diagnostics()
+    assert (said.code, said.severity) == ("scan-limit", "warning")
+    assert source.load(listed[-1].name).instructions.startswith("words words")
+    with pytest.raises(LimitError, match=r"Raise Limits\.directories"):
+        source_with(profile=STRICT).list()

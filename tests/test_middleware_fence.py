@@ -27,7 +27,7 @@ from langchain_kit import (
     times,
     write_note,
 )
-from skillbelt import MappingSource, SkillError, SkillRouter
+from skillbelt import MappingSource, SkillError, SkillNotFoundError, SkillRouter
 from skillbelt.fence import Fence, HostTool
 from skillbelt.langchain import SkillsMiddleware
 from skillbelt.testing import ScriptedChatModel
@@ -269,6 +269,17 @@ def test_one_agent_serves_each_run_with_the_skills_of_its_user():
     assert "Alpha." in ann["messages"][2].content
     assert bob["messages"][2].status == "error" and "Alpha." not in bob["messages"][2].content
     assert [times(request, "Alpha.") for request in model.requests] == [0, 1, 0, 0]
+
+
+def test_what_is_preloaded_is_in_use_for_the_users_who_have_it():
+    router = router_of(a="Alpha.", b="Beta.")
+    views = {"ann": router.view(include=["a"]), "bob": router.view(include=["b"])}
+    ours = SkillsMiddleware(router_for=lambda runtime: views[runtime.context.name], preload=["a"])
+    agent = create_agent(ScriptedChatModel(["done", "done"]), middleware=[ours], context_schema=User)
+    outs = [agent.invoke({"messages": [HumanMessage("hi")]}, context=User(name)) for name in views]
+    assert [[r["name"] for r in out["active_skills"]] for out in outs] == [["a"], []]
+    with pytest.raises(SkillNotFoundError):
+        simple(["done"], router, preload=["nope"]).say("go")
 
 
 def test_a_new_view_for_every_call_works_as_well():

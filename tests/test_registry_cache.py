@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import mmap
 import os
@@ -24,7 +25,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillbelt.errors import IntegrityError, LimitError, RegistryNetworkError, SourceError
+from skillbelt.errors import IntegrityError, LimitError, MissingExtraError, RegistryNetworkError, SourceError
 from skillbelt.packages import cache_database, cache_flights
 from skillbelt.packages.cache import RegistryCache, default_cache_folder
 from skillbelt.packages.canonical import id_of
@@ -597,6 +598,15 @@ def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
     assert modes == {"packages-v1.0.sqlite": 0o600, "locks": 0o700}
 
 
+def test_a_folder_that_no_system_can_make_is_of_no_use_and_does_no_harm(tmp_path: Path) -> None:
+    with RegistryCache(tmp_path / ("x" * 300)) as cache:
+        assert cache.fill(IDS[A], lambda: A) == A
+        assert cache.get(IDS[A]) is None
+        cache.put_alias("a", "b")
+        assert cache.alias("a") is None
+        assert cache.statistics().unstored == 2
+
+
 def test_a_folder_that_is_a_file_or_open_to_everybody_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -645,6 +655,16 @@ def test_the_usual_place_is_where_the_system_keeps_what_can_be_fetched_again(
     monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(SourceError, match="XDG_CACHE_HOME"):
         default_cache_folder()
+
+
+def test_a_cache_that_could_not_be_made_is_cleaned_up_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(MissingExtraError, match=r"skillbelt\[registry\]"):
+        RegistryCache(tmp_path / "cache")
+    gc.collect()
+    assert not recwarn.list
 
 
 def test_without_filelock_memory_works_and_a_folder_says_what_to_install() -> None:
@@ -839,6 +859,26 @@ def test_a_child_does_not_keep_the_lock_of_a_download_of_its_parent(folder: Path
 
 # --- processes --------------------------------------------------------------------------------------------------------
 
+
+def test_a_process_killed_while_it_downloads_keeps_nobody_waiting(folder: Path) -> None:
+    downloading = mmap.mmap(-1, 1)
+
+    def fetch() -> bytes:
+        downloading[0] = 1
+        time.sleep(60)
+        return A
+
+    with RegistryCache(folder, patience=3600) as cache:
+        pid = child(lambda: cache.fill(IDS[A], fetch))
+        while not downloading[0]:
+            time.sleep(0.001)
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(cache.fill, IDS[A], lambda: A)
+            os.kill(pid, signal.SIGKILL)
+            ended(pid)
+            assert waiting.result(60) == A
+
+
 KILLS = int(os.environ.get("SKILLBELT_KILLS", "60"))
 FILLERS = int(os.environ.get("SKILLBELT_FILLERS", "8"))
 
@@ -847,14 +887,14 @@ FILLERS = int(os.environ.get("SKILLBELT_FILLERS", "8"))
 def test_processes_killed_while_they_write_spoil_nothing_and_leave_nothing(folder: Path) -> None:
     """Set SKILLBELT_KILLS=500 for the figure of the issue."""
     contents = [content(number, 1000 * (1 + number % 7) ** 3) for number in range(24)]
-    writing = mmap.mmap(-1, 1)
+    begun, writing = mmap.mmap(-1, 1), mmap.mmap(-1, 1)
 
     def write() -> None:
         dice = random.Random(os.getpid())
         cache = RegistryCache(folder, max_bytes=1_500_000)
         while True:
             data = dice.choice(contents)
-            writing[0] = 1
+            begun[0] = writing[0] = 1
             cache.put(id_of(data), data)
             cache.put_alias(str(dice.randrange(20)), str(id_of(data)))
             writing[0] = 0
@@ -863,9 +903,11 @@ def test_processes_killed_while_they_write_spoil_nothing_and_leave_nothing(folde
     dice, interrupted, hits = random.Random(1), 0, 0
     with RegistryCache(folder, max_bytes=1_500_000) as reader:
         for _ in range(KILLS):
-            writing[0] = 0
+            begun[0] = writing[0] = 0
             pid = child(write)
-            time.sleep(dice.uniform(0.002, 0.02))
+            while not begun[0]:
+                time.sleep(0.0005)
+            time.sleep(dice.uniform(0, 0.01))
             os.kill(pid, signal.SIGKILL)
             assert ended(pid) == -signal.SIGKILL
             interrupted += writing[0]

@@ -624,7 +624,7 @@ def test_the_folder_is_laid_out_as_documented(client: httpx.Client, folder: Path
     packed = skill()
     publish(client, packed)
     content = f"packages/skl/{packed.id.sha1[:2]}/{packed.id.sha1[2:]}.json"
-    assert stored(folder) == [content, "registry.json", "skill/acme/pdf/v1.0.0.json"]
+    assert stored(folder) == [content, "skillbelt-registry.json", "skill/acme/pdf/v1.0.0.json"]
     assert (folder / content).read_bytes() == canonicalize(packed.document)
 
 
@@ -699,7 +699,7 @@ def test_a_disk_without_room_leaves_nothing_behind(folder: Path) -> None:
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert stored(folder) == ["registry.json"]
+    assert stored(folder) == ["skillbelt-registry.json"]
     assert store.publish(*large)
 
 
@@ -837,10 +837,10 @@ def test_a_folder_that_cannot_be_served_says_why(tmp_path: Path) -> None:
     (skills / "notes.txt").touch()
     other = tmp_path / "other"
     other.mkdir()
-    (other / "registry.json").write_text('{"format": "somebody else"}')
+    (other / "skillbelt-registry.json").write_text('{"format": "somebody else"}')
     odd = tmp_path / "odd"
     odd.mkdir()
-    (odd / "registry.json").write_text("[")
+    (odd / "skillbelt-registry.json").write_text("[")
     for folder, options, words in (
         (tmp_path / "none", {}, "was not found"),
         (file, {}, "cannot be served"),

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from container_engine import Engine
 from scripts_net import net
-
 from skillbelt import MappingSource, ScriptError, SkillRouter
 from skillbelt.scripts import ScriptRunner
 from skillbelt.testing.runners import RunnerContract
@@ -56,7 +56,7 @@ class TestContainerRunner(RunnerContract):
 for _name in [name for name in dir(TestContainerRunner) if name.startswith("test_attack_")]:
     if _name.removeprefix("test_attack_") in (
         "netlink", "io_uring", "datagram_of_a_pair", "abstract_socket", "vsock", "listening", "reading_by_handle",
-        "inherited_descriptors", "a_fork_bomb",
+        "inherited_descriptors", "changing_the_kernel", "leaving_deep_folders", "stopping_itself",
     ):  # fmt: skip
         setattr(TestContainerRunner, _name, None)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from scripts_net import net
 
+from scripts_net import net
 from skillbelt.errors import ScriptError
 from skillbelt.scripts import Guarantee, LocalRunner, SandboxRunner
 from skillbelt.testing.runners import ATTACKS, RunnerContract

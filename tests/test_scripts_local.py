@@ -45,7 +45,7 @@ PRINTS = "import pathlib, sys\nprint(pathlib.Path(__file__).parents[1].joinpath(
 FILES = {
     "tool/SKILL.md": HEAD.format("tool"),
     "tool/scripts/main.py": PRINTS,
-    "tool/scripts/run.sh": "#!/usr/bin/env bash\necho shell \"$@\"\n",
+    "tool/scripts/run.sh": '#!/usr/bin/env bash\necho shell "$@"\n',
     "tool/references/a.txt": "reference",
 }
 
@@ -58,10 +58,10 @@ def runner(tmp_path):
 @pytest.fixture
 def nothing_left(tmp_path):
     """What a run must not leave: folders of runs, descriptors, children."""
-    before = set(os.listdir("/proc/self/fd"))
+    before = {path.name for path in Path("/proc/self/fd").iterdir()}
     yield
     assert list((tmp_path / "cache" / "runs").iterdir()) == []
-    assert set(os.listdir("/proc/self/fd")) <= before
+    assert {path.name for path in Path("/proc/self/fd").iterdir()} <= before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -70,7 +70,7 @@ def skills(text, name="main.py", **more):
     return MappingSource({"tool/SKILL.md": HEAD.format("tool"), f"tool/scripts/{name}": text, **more})
 
 
-# --- C10: a script run from somewhere else -----------------------------------------------------------------------------
+# --- C10: a script run from somewhere else ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_c10_the_model_is_told_the_exit_code_and_both_streams(weigh, runner):
     json.dumps(artifact)
 
 
-# --- C11: a script that will not stop ----------------------------------------------------------------------------------
+# --- C11: a script that will not stop ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ async def test_a_cancelled_call_that_runs_nothing_is_let_go_at_once():
     assert await in_thread(lambda: 3) == 3
 
 
-# --- C09: runs that must stay inside one skill -------------------------------------------------------------------------
+# --- C09: runs that must stay inside one skill ------------------------------------------------------------------------
 
 OUTSIDE = [
     "../alpha-extra/secret.md", "../../outside.md", "/etc/hostname", "C:\\Windows\\win.ini", "references/leak.md",
@@ -217,7 +217,7 @@ def test_a_file_that_nothing_runs_and_the_skill_file_are_refused(runner):
         router.run("other", "scripts/main.py")
 
 
-# --- without a runner --------------------------------------------------------------------------------------------------
+# --- without a runner -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.row("S2-44")
@@ -278,7 +278,7 @@ def test_too_much_standard_input_and_too_many_files_are_refused(tmp_path):
         router.run("tool", "scripts/main.py", files={"a": b"x" * 11})
 
 
-# --- from any source ---------------------------------------------------------------------------------------------------
+# --- from any source --------------------------------------------------------------------------------------------------
 
 
 def packed():
@@ -335,7 +335,7 @@ def test_scripts_of_a_skill_behind_http_run(runner):
         assert router.run("tool", "scripts/main.py", ["x"]).stdout == "reference ['x']\n"
 
 
-# --- events and streams ------------------------------------------------------------------------------------------------
+# --- events and streams -----------------------------------------------------------------------------------------------
 
 
 def test_lines_and_the_end_are_events_without_secrets(tmp_path):
@@ -392,7 +392,7 @@ def test_a_model_is_told_how_a_run_ended(code, said, tmp_path):
     assert said in tool.call(name="tool", path="scripts/main.py").text
 
 
-# --- files -------------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_conversation_keeps_its_folder_through_the_tools(runner, tmp_path, nothing_left):
@@ -436,7 +436,9 @@ if sys.argv[1] == "link": os.chdir("/"); shutil.rmtree(here); os.symlink("/etc",
 
 
 def test_handed_in_files_replace_what_a_script_left_at_their_place(runner, tmp_path):
-    router = SkillRouter(skills("import os\nos.symlink('/etc/passwd', 'a'); os.mkdir('b'); open('b/c', 'w')"), runner=runner)
+    router = SkillRouter(
+        skills("import os\nos.symlink('/etc/passwd', 'a'); os.mkdir('b'); open('b/c', 'w')"), runner=runner
+    )
     with Workspace(cache=tmp_path / "cache") as workspace:
         router.run("tool", "scripts/main.py", workspace=workspace)
         workspace.put({"a/x": b"1", "b": b"2"})
@@ -454,7 +456,7 @@ def test_artifacts_are_bounded(tmp_path):
     assert len(result.files) == 5 and len(result.contents) == 3
 
 
-# --- real skills in both frameworks ------------------------------------------------------------------------------------
+# --- real skills in both frameworks -----------------------------------------------------------------------------------
 
 
 def langchain_call(router):
@@ -535,7 +537,7 @@ while True:
 def marked():
     """Processes of runs, by the mark that each has in its environment."""
     found = []
-    for name in os.listdir("/proc"):
+    for name in (path.name for path in Path("/proc").iterdir()):
         with contextlib.suppress(OSError, ValueError):
             if b"SKILLBELT_RUN=" in Path(f"/proc/{int(name)}/environ").read_bytes():
                 found.append(int(name))
@@ -545,7 +547,7 @@ def marked():
 def supervisors(below):
     return [
         int(name)
-        for name in os.listdir("/proc")
+        for name in (path.name for path in Path("/proc").iterdir())
         if name.isdigit() and (Path(f"/proc/{name}/stat").exists() and parent(name) == below)
     ]
 
@@ -566,7 +568,7 @@ def test_kills_at_random_moments_leave_no_process_no_folder_and_no_descriptor(tm
     cache = tmp_path / "cache"
     rng = random.Random(7)
     router = SkillRouter(skills(KILLED.split("'''")[1]), runner=LocalRunner(cache=cache))
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
     for number in range(ROUNDS):
         what = ("cancel", "supervisor", "host")[number % 3]
         if what == "host":
@@ -598,6 +600,6 @@ def test_kills_at_random_moments_leave_no_process_no_folder_and_no_descriptor(tm
         time.sleep(0.1)
     assert marked() == []
     assert list((cache / "runs").iterdir()) == []
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -25,6 +25,7 @@ from skillbelt.scripts import (
     cgroups,
     content,
     folders,
+    marks,
     packages,
     process,
 )
@@ -35,7 +36,7 @@ from skillbelt.scripts.interpreters import language_of, roots_of, shebang
 from skillbelt.scripts.materialize import SkillCache
 from skillbelt.scripts.output import Capture, Redactor
 
-# --- output ------------------------------------------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------------------------
 
 
 def captured(pieces, bound=100, secrets=(), hear=None):
@@ -55,7 +56,9 @@ def test_short_output_is_kept_as_it_is():
 def test_both_ends_of_long_output_are_kept_whatever_pieces_it_comes_in(size):
     data = bytes(range(97, 123)) * 400
     capture = captured([data[at : at + size] for at in range(0, len(data), size)])
-    head, _, rest = capture.text().partition("\n[output cut: 100 of 10400 bytes are shown, the beginning and the end]\n")
+    head, _, rest = capture.text().partition(
+        "\n[output cut: 100 of 10400 bytes are shown, the beginning and the end]\n"
+    )
     assert capture.truncated and head.encode() == data[:50] and rest.encode() == data[-50:]
 
 
@@ -115,7 +118,7 @@ def test_secrets_in_addresses_and_messages_are_taken_out_and_tiny_ones_are_left(
     assert Redactor([]).text("x") == "x"
 
 
-# --- interpreters ------------------------------------------------------------------------------------------------------
+# --- interpreters -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_other_languages_run_when_they_are_installed(tmp_path):
     texts = {
         "a.pl": "print join('|', @ARGV), \"\\n\";",
         "b.js": "console.log(process.argv.slice(2).join('|'))",
-        "c.awk": "BEGIN { print ARGV[1] \"|\" ARGV[2] }",
+        "c.awk": 'BEGIN { print ARGV[1] "|" ARGV[2] }',
     }
     ran = 0
     for name, text in texts.items():
@@ -211,7 +214,7 @@ def test_other_languages_run_when_they_are_installed(tmp_path):
     assert ran >= 1
 
 
-# --- packages of a script ----------------------------------------------------------------------------------------------
+# --- packages of a script ---------------------------------------------------------------------------------------------
 
 NEEDS = '# /// script\n# requires-python = ">={}"\n# dependencies = ["{}"]\n# ///\nprint("ran")\n'
 
@@ -225,7 +228,11 @@ NEEDS = '# /// script\n# requires-python = ">={}"\n# dependencies = ["{}"]\n# //
         ("# /// script\n# ///\n", None, None),
         ("# /// script\n#\n# ///\n", (), None),
         ("# /// script\n# x = \n# ///\n", (), "no TOML"),
-        ("# /// script\n# dependencies = ['a']\n# ///\n\n# /// script\n# dependencies = ['b']\n# ///\n", (), "two blocks"),
+        (
+            "# /// script\n# dependencies = ['a']\n# ///\n\n# /// script\n# dependencies = ['b']\n# ///\n",
+            (),
+            "two blocks",
+        ),
         ("# /// script\n# dependencies = [1]\n# ///\n", (), "no list of strings"),
         ("# /// script\n# requires-python = 3\n# ///\n", (), "no string"),
     ],
@@ -245,12 +252,16 @@ def run_needs(tmp_path, package, python="3.8", **options):
     return runner.run(ScriptRequest("t", "a.py", files))
 
 
-@pytest.mark.parametrize("package", ["pydantic", "PyYAML>=5", "pydantic ; python_version >= '3'", "gone; python_version < '3'"])
+@pytest.mark.parametrize(
+    "package", ["pydantic", "PyYAML>=5", "pydantic ; python_version >= '3'", "gone; python_version < '3'"]
+)
 def test_a_script_runs_when_the_host_has_what_it_needs(package, tmp_path):
     assert run_needs(tmp_path, package, path="/nowhere").stdout == "ran\n"
 
 
-@pytest.mark.parametrize("package", ["nowhere-to-be-found", "pydantic>=99", "@@", "pydantic @ https://example.com/x.whl"])
+@pytest.mark.parametrize(
+    "package", ["nowhere-to-be-found", "pydantic>=99", "@@", "pydantic @ https://example.com/x.whl"]
+)
 def test_a_script_that_needs_more_is_refused_and_the_message_says_what(package, tmp_path):
     with pytest.raises(ScriptError, match="installs are not allowed"):
         run_needs(tmp_path, package, path="/nowhere")
@@ -321,7 +332,7 @@ def test_a_uv_that_does_not_end_is_given_up(tmp_path, monkeypatch):
         run_needs(tmp_path, "nowhere-to-be-found", path=fake_uv(tmp_path, "exec sleep 30"))
 
 
-# --- environment -------------------------------------------------------------------------------------------------------
+# --- environment ------------------------------------------------------------------------------------------------------
 
 
 def test_only_the_allowed_variables_of_the_host_arrive(monkeypatch, tmp_path):
@@ -363,11 +374,13 @@ def test_secrets_are_the_skills_own_can_be_bound_to_its_files_and_show_no_value(
 
 
 def test_a_request_shows_neither_secrets_nor_content():
-    shown = repr(ScriptRequest("t", "a.py", SkillFiles.of({"a.py": b"CONTENT"}), secrets={"K": "VALUE"}, stdin=b"INPUT"))
+    shown = repr(
+        ScriptRequest("t", "a.py", SkillFiles.of({"a.py": b"CONTENT"}), secrets={"K": "VALUE"}, stdin=b"INPUT")
+    )
     assert "VALUE" not in shown and "CONTENT" not in shown and "INPUT" not in shown
 
 
-# --- the skill on disk -------------------------------------------------------------------------------------------------
+# --- the skill on disk ------------------------------------------------------------------------------------------------
 
 FILES = SkillFiles.of({"SKILL.md": b"s", "scripts/a.py": b"a", "deep/er/b": b"b"}, frozenset({"scripts/a.py"}))
 
@@ -439,7 +452,9 @@ def test_a_folder_that_was_touched_is_made_anew(tamper, tmp_path):
         pass
     tamper(folder)
     with cache.folder(FILES) as again:
-        assert {p.relative_to(again).as_posix(): p.read_bytes() for p in again.rglob("*") if p.is_file()} == dict(FILES.files)
+        assert {p.relative_to(again).as_posix(): p.read_bytes() for p in again.rglob("*") if p.is_file()} == dict(
+            FILES.files
+        )
     assert not [p for p in (tmp_path / "skills").iterdir() if p.name.startswith(".")]
 
 
@@ -514,7 +529,10 @@ def test_a_source_cannot_name_a_file_outside(path, tmp_path):
 
 
 def test_a_file_that_is_a_folder_too_is_refused(tmp_path):
-    with pytest.raises(ScriptError, match="cannot be put"), SkillCache(tmp_path).folder(SkillFiles.of({"a": b"", "a/b": b""})):
+    with (
+        pytest.raises(ScriptError, match="cannot be put"),
+        SkillCache(tmp_path).folder(SkillFiles.of({"a": b"", "a/b": b""})),
+    ):
         pass
 
 
@@ -573,7 +591,7 @@ def test_odd_trees_are_removed_whole(tmp_path):
     folders.remove_tree(tmp_path / "nothing")
 
 
-# --- content of a skill ------------------------------------------------------------------------------------------------
+# --- content of a skill -----------------------------------------------------------------------------------------------
 
 
 class Pages:
@@ -608,7 +626,13 @@ def test_files_are_read_page_by_page_and_must_not_change_meanwhile():
 def test_the_digest_is_of_every_path_and_byte():
     one = SkillFiles.of({"a": b"1", "b": b"2"})
     assert one.size == 2 and one.digest == SkillFiles.of({"b": b"2", "a": b"1"}).digest
-    others = [{"a": b"12", "b": b""}, {"a": b"1", "c": b"2"}, {"a": b"1"}, {"ab": b"1", "": b"2"}, {"a": b"2", "b": b"1"}]
+    others = [
+        {"a": b"12", "b": b""},
+        {"a": b"1", "c": b"2"},
+        {"a": b"1"},
+        {"ab": b"1", "": b"2"},
+        {"a": b"2", "b": b"1"},
+    ]
     assert len({one.digest, *(SkillFiles.of(other).digest for other in others)}) == 6
 
 
@@ -636,7 +660,7 @@ def test_a_skill_that_changes_while_it_is_read_is_said_to(tmp_path, monkeypatch)
     assert count == 3
 
 
-# --- artifacts, bounds, processes --------------------------------------------------------------------------------------
+# --- artifacts, bounds, processes -------------------------------------------------------------------------------------
 
 
 def test_only_regular_files_are_artifacts(tmp_path):
@@ -657,7 +681,9 @@ def test_only_regular_files_are_artifacts(tmp_path):
     assert collect(work, ScriptLimits(), only="link") == ((), {})
 
 
-@pytest.mark.parametrize("wrong", [{"timeout": 0}, {"timeout": float("inf")}, {"cpu": True}, {"memory": 0}, {"output": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"timeout": 0}, {"timeout": float("inf")}, {"cpu": True}, {"memory": 0}, {"output": 1.5}]
+)
 def test_bounds_are_positive(wrong):
     with pytest.raises(LimitError):
         ScriptLimits(**wrong)
@@ -673,7 +699,7 @@ def test_processor_time_that_is_used_up_is_a_timeout(tmp_path):
 def test_a_supervisor_that_cannot_start_is_an_error_that_leaves_nothing(tmp_path, monkeypatch):
     runner = LocalRunner(cache=tmp_path)
     files = SkillFiles.of({"SKILL.md": b"", "a.py": b"print()"})
-    before = os.listdir("/proc/self/fd")
+    before = list(Path("/proc/self/fd").iterdir())
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     other = LocalRunner(cache=tmp_path, interpreters=Interpreters(commands={"python": ["sh"]}))
     with pytest.raises(ScriptError, match="supervisor of scripts cannot be started"):
@@ -684,15 +710,15 @@ def test_a_supervisor_that_cannot_start_is_an_error_that_leaves_nothing(tmp_path
     with pytest.raises(ScriptError, match="cannot be started: .*No such file"):
         gone.run(ScriptRequest("t", "a.py", files))
     monkeypatch.undo()
-    monkeypatch.setattr(process, "_BOOT", "import sys; sys.exit(3)")
+    monkeypatch.setattr(process, "BOOT", "import sys; sys.exit(3)")
     with pytest.raises(ScriptError, match="supervisor of the script was killed"):
         runner.run(ScriptRequest("t", "a.py", files))
-    assert len(os.listdir("/proc/self/fd")) == len(before)
+    assert len(list(Path("/proc/self/fd").iterdir())) == len(before)
     assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_a_supervisor_that_does_not_answer_is_ended_in_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_BOOT", "import time; time.sleep(60)")
+    monkeypatch.setattr(process, "BOOT", "import time; time.sleep(60)")
     monkeypatch.setattr(process, "_GRACE", 0.3)
     monkeypatch.setattr(process, "_PATIENCE", 0.5)
     runner = LocalRunner(cache=tmp_path, limits=ScriptLimits(timeout=0.5))
@@ -715,11 +741,11 @@ def test_no_descriptors_left_is_said(tmp_path, monkeypatch):
 
 def test_processes_that_carry_the_mark_of_a_run_are_found_and_killed():
     mark = "test-mark-7c41"
-    child = subprocess.Popen(["/bin/sleep", "60"], env={process.MARK: mark})
-    assert process.sweep_processes("") == 0
-    assert process.sweep_processes(mark) >= 1
+    child = subprocess.Popen(["/bin/sleep", "60"], env={marks.MARK: mark})
+    assert marks.sweep_processes("") == 0
+    assert marks.sweep_processes(mark) >= 1
     assert child.wait() == -9
-    assert process.sweep_processes(mark) == 0
+    assert marks.sweep_processes(mark) == 0
 
 
 def test_groups_of_dead_processes_are_swept_and_idle_ones_used_again(tmp_path, monkeypatch):

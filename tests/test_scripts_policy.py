@@ -40,7 +40,7 @@ def run(source, runner, policy, **options):
     return SkillRouter(source, runner=runner, policy=policy, **options).run("tool", "scripts/main.py", ["a"])
 
 
-# --- rules -------------------------------------------------------------------------------------------------------------
+# --- rules ------------------------------------------------------------------------------------------------------------
 
 CALL = ScriptCall("pdf-forms", "scripts/fill.py", ("--x",), "d1", "fetched", "sandbox")
 
@@ -89,7 +89,7 @@ def test_a_policy_shows_its_rules():
     )
 
 
-# --- refusals and answers ----------------------------------------------------------------------------------------------
+# --- refusals and answers ---------------------------------------------------------------------------------------------
 
 
 def test_a_refusal_names_the_rule_is_told_to_the_model_and_is_an_event(runner):
@@ -110,7 +110,9 @@ def test_without_anybody_to_ask_what_would_be_asked_for_is_refused(runner):
         run(skill(), runner, ScriptPolicy([Rule("ask")]))
 
 
-@pytest.mark.parametrize(("answer", "runs"), [("once", 1), (True, 1), ("always", 1), ("no", 0), (False, 0), (None, 0), ("", 0)])
+@pytest.mark.parametrize(
+    ("answer", "runs"), [("once", 1), (True, 1), ("always", 1), ("no", 0), (False, 0), (None, 0), ("", 0)]
+)
 def test_only_a_clear_yes_runs(answer, runs, runner):
     asked = []
 
@@ -183,7 +185,7 @@ def test_an_exception_of_the_one_who_asks_is_the_hosts(runner):
         run(skill(), runner, ScriptPolicy([Rule("ask")], ask=ask))
 
 
-# --- where a skill comes from ------------------------------------------------------------------------------------------
+# --- where a skill comes from -----------------------------------------------------------------------------------------
 
 
 class Own:

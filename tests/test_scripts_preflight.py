@@ -1,7 +1,6 @@
 """What scripts need and a machine lacks, read without running them; and the command that says it."""
 
 import json
-import sys
 
 import pytest
 
@@ -128,7 +127,7 @@ def test_preflight_runs_nothing(tmp_path):
     assert not trap.exists()
 
 
-# --- skillbelt doctor --------------------------------------------------------------------------------------------------
+# --- skillbelt doctor -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -193,5 +192,3 @@ def test_doctor_goes_on_after_a_skill_that_cannot_be_read(skills, capsys, monkey
     monkeypatch.setattr(SkillRouter, "preflight", fail)
     code, out = doctor(capsys, skills("pass"))
     assert code == 1 and "tool: It is too large." in out
-
-

@@ -1,7 +1,6 @@
 """SandboxRunner: which fence it takes, that it never takes less, and the attacks of the shared table on each."""
 
 import errno
-import importlib
 import json
 import os
 import re
@@ -15,12 +14,24 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from scripts_net import net
 
+from scripts_net import net
 from skillbelt import MappingSource, ScriptError, SkillRouter
 from skillbelt.models import ScriptResult
-from skillbelt.scripts import Interpreters, LocalRunner, SandboxRunner, ScriptLimits, ScriptRequest, SkillFiles, Workspace
-from skillbelt.scripts import landlock, rungs, sandbox, selftest
+from skillbelt.scripts import (
+    Interpreters,
+    LocalRunner,
+    SandboxRunner,
+    ScriptLimits,
+    ScriptRequest,
+    SkillFiles,
+    Workspace,
+    landlock,
+    orders,
+    rungs,
+    sandbox,
+    selftest,
+)
 from skillbelt.scripts.rungs import Rung, candidates, own_uid
 from skillbelt.scripts.seccomp import seccomp_filter
 from skillbelt.testing.runners.stage import Stage
@@ -48,7 +59,7 @@ def run(runner, code, *args, **options):
     return runner.run(ScriptRequest("tool", "scripts/main.py", files, args, **options))
 
 
-# --- the attacks of the shared table -----------------------------------------------------------------------------------
+# --- the attacks of the shared table ----------------------------------------------------------------------------------
 
 
 def attack(runner, case):
@@ -64,9 +75,13 @@ def attack(runner, case):
         texts = {"SKILL.md": HEAD, "scripts/main.py": case["code"]}
         texts |= {f"scripts/{name}": text for name, text in case.get("files", {}).items()}
         # The table was made for one folder of its own; here each attack has a stage.
-        made = {p: (t % places).replace("/tmp/sec/rt", here).replace("/host.sock", "/s").encode() for p, t in texts.items()}
+        made = {
+            p: (t % places).replace("/tmp/sec/rt", here).replace("/host.sock", "/s").encode() for p, t in texts.items()
+        }
         files = SkillFiles.of(made)
-        runner.limits = ScriptLimits(**{**{f: getattr(LIMITS, f) for f in LIMITS.__slots__}, "timeout": case["timeout"]})
+        runner.limits = ScriptLimits(
+            **{**{f: getattr(LIMITS, f) for f in LIMITS.__slots__}, "timeout": case["timeout"]}
+        )
         os.environ["HOST_KEY"] = "CANARYKEY-7c41"
         began = time.monotonic()
         try:
@@ -122,7 +137,7 @@ def test_the_docs_list_what_local_runner_does_not_stop():
         assert row[2].strip() == row[3].strip() == "stopped", case["id"]
 
 
-# --- which fence -------------------------------------------------------------------------------------------------------
+# --- which fence ------------------------------------------------------------------------------------------------------
 
 
 def test_the_best_rung_that_holds_is_taken_and_says_what_it_is(tmp_path):
@@ -243,7 +258,9 @@ def test_users_of_runs_differ_and_exist(monkeypatch, tmp_path):
     def mapped(lines):
         path = tmp_path / "map"
         path.write_text(lines)
-        monkeypatch.setattr("builtins.open", lambda name, *a, **k: real(path if name == "/proc/self/uid_map" else name, *a, **k))
+        monkeypatch.setattr(
+            "builtins.open", lambda name, *a, **k: real(path if name == "/proc/self/uid_map" else name, *a, **k)
+        )
 
     mapped("0 100000 65536\n")
     assert 32768 <= own_uid(7) < 65536 and own_uid(7) != own_uid(8)
@@ -254,7 +271,7 @@ def test_users_of_runs_differ_and_exist(monkeypatch, tmp_path):
     assert len({numbers.next() for _ in range(64)}) == 64
 
 
-# --- what an honest script finds ---------------------------------------------------------------------------------------
+# --- what an honest script finds --------------------------------------------------------------------------------------
 
 
 def test_nothing_of_the_host_is_seen_but_the_system_and_the_interpreter(runner, tmp_path):
@@ -363,7 +380,7 @@ def test_a_secret_is_in_no_command_line(runner):
 
     def look():
         for _ in range(60):
-            for name in os.listdir("/proc"):
+            for name in (path.name for path in Path("/proc").iterdir()):
                 if name.isdigit():
                     try:
                         seen.append(secret.encode() in Path(f"/proc/{name}/cmdline").read_bytes())
@@ -381,7 +398,7 @@ def test_a_secret_is_in_no_command_line(runner):
 def test_an_interpreter_in_an_odd_place_comes_along(runner, tmp_path):
     place = tmp_path / "lang" / "bin"
     place.mkdir(parents=True)
-    (place / "odd").write_text("#!/bin/sh\nshift 0\necho odd \"$2\"\n")
+    (place / "odd").write_text('#!/bin/sh\nshift 0\necho odd "$2"\n')
     (place / "odd").chmod(0o755)
     for folder in (tmp_path / "lang", place):
         folder.chmod(0o755)
@@ -394,7 +411,7 @@ def test_an_interpreter_in_an_odd_place_comes_along(runner, tmp_path):
         runner.interpreters = before
 
 
-# --- the filter --------------------------------------------------------------------------------------------------------
+# --- the filter -------------------------------------------------------------------------------------------------------
 
 
 def judged(program, number, *arguments, arch=0xC000003E):
@@ -512,7 +529,9 @@ def test_the_filter_and_landlock_hold_where_no_mount_of_ones_own_can_be_made(tmp
     assert run(runner, code, str(victim)).stdout == "as if\n"
     assert (victim.stat().st_mode, victim.stat().st_mtime) == (before.st_mode, before.st_mtime)
     runner.limits = ScriptLimits(disk=4 << 20, timeout=20)
-    result = run(runner, "import time\nfor n in range(40): open(f'f{n}', 'wb').write(b'x' * (1 << 20)); time.sleep(0.02)")
+    result = run(
+        runner, "import time\nfor n in range(40): open(f'f{n}', 'wb').write(b'x' * (1 << 20)); time.sleep(0.02)"
+    )
     assert result.reason == "disk"
     with Workspace({"in": b"1"}, cache=runner._cache.root) as workspace:
         assert run(runner, "open('out', 'w').write(open('in').read())", workspace=workspace).ok
@@ -528,13 +547,14 @@ def _reachable(tmp_path):
     return Path(tempfile.mkdtemp(prefix="skillbelt-test-"))
 
 
-def test_the_program_that_watches_imports_nothing_that_a_skill_could_bring(tmp_path):
-    source = (Path(sandbox.__file__).with_name("supervisor.py")).read_text()
-    names = set(re.findall(r"^(?:import|from) (\w+)", source, re.MULTILINE))
-    assert names == {"__future__", "marshal", "posix", "sys", "time", "_ctypes", "_signal", "resource", "select"}
-    for name in names - {"__future__"}:
-        module = importlib.import_module(name)
-        file = getattr(module, "__file__", None)
-        assert file is None or "lib-dynload" in file or name in sys.stdlib_module_names
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", source], capture_output=True, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr  # without orders it does nothing
+def test_the_program_that_watches_imports_nothing_that_a_skill_could_bring():
+    own = "skillbelt.scripts.supervisor"
+    sources = [path.read_text() for path in Path(sandbox.__file__).with_name("supervisor").glob("*.py")]
+    names = {name for text in sources for name in re.findall(r"^(?:import|from) ([\w.]+)", text, re.MULTILINE)}
+    outside = {name for name in names if not name.startswith(own)}
+    assert outside == {"__future__", "marshal", "posix", "sys", "time", "_ctypes", "_signal", "resource", "select"}
+    modules = [name for name, code in orders.supervisor() if code is not None]
+    assert {name for name in names if name.startswith(own)} < set(modules)
+    loaded = "import sys; print(sorted(m for m in sys.modules if not m.startswith(('encodings', '_frozen'))))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", loaded], capture_output=True, text=True, check=True)
+    assert "'os'" not in done.stdout and "'site'" not in done.stdout

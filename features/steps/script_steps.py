@@ -132,7 +132,7 @@ def step_nothing_on_disk(context):
 
 @then("no process of the run is left")
 def step_no_process(context):
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names only
         try:
             assert str(context.cache).encode() not in Path(f"/proc/{name}/environ").read_bytes(), name
         except OSError:

@@ -22,7 +22,7 @@ from skillbelt.tools import ToolSpec, skill_tools, tool_name
 __all__ = ["Kit", "Kits", "Layout"]
 
 _SLOT = "{skills}"
-_KEPT = 256
+_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from skillbelt.compose import holder
 from skillbelt.errors import (
@@ -52,7 +52,9 @@ _SHOWN = 24 * 1024
 _FILES = 50
 _TRIES = 3
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
-_RESERVED = re.compile(r"[<\uff1c](?=[\s/\xad\u200b-\u200f\u2060-\u2064\ufeff]*+(?:script_result|stdout|stderr)\b)", re.I)
+_RESERVED = re.compile(
+    r"[<\uff1c](?=[\s/\xad\u200b-\u200f\u2060-\u2064\ufeff]*+(?:script_result|stdout|stderr)\b)", re.I
+)
 
 
 @contextmanager
@@ -265,8 +267,9 @@ def trust_of(source: ResourceSource, name: str) -> Trust:
     at = holder(source, name)
     said = getattr(at, "trust", None)
     said = said(name) if callable(said) else said
-    if said in get_args(Trust):
-        return said  # type: ignore[no-any-return]
+    for trust in get_args(Trust):
+        if said == trust:
+            return cast("Trust", trust)
     if isinstance(at, DirectorySource):
         return "developer" if at.trusted else "project"
     return "developer" if isinstance(at, MappingSource) else "fetched"
@@ -292,7 +295,9 @@ def _arguments(args: Sequence[str]) -> tuple[str, ...]:
 
 def _file(path: str, skill_files: SkillFiles) -> str:
     """Return the path of a file of the skill, judged like a path to read."""
-    scripts = [own for own in skill_files.files if own != SKILL_FILE and language_of(own, skill_files.files[own]) is not None]
+    scripts = [
+        own for own in skill_files.files if own != SKILL_FILE and language_of(own, skill_files.files[own]) is not None
+    ]
     hint = did_you_mean(str(path), scripts, what="scripts")
     own = portable(path)
     try:
@@ -345,5 +350,7 @@ def _plain(text: str) -> str:
 
 def missing_note(found: Preflight) -> str:
     """Return the sentence that keeps a model from scripts that must die, ``""`` when there are none."""
-    lines = [f"{inline(script)} ({'; '.join(inline(need.what) for need in needs)})" for script, needs in found.dead.items()]
+    lines = [
+        f"{inline(script)} ({'; '.join(inline(need.what) for need in needs)})" for script, needs in found.dead.items()
+    ]
     return f"These scripts cannot run here, something they need is missing: {', '.join(lines)}." if lines else ""

@@ -62,7 +62,12 @@ def _sandbox() -> tuple[str, str]:
 
 def _say(found: Sequence[Preflight], broken: Sequence[str], hidden: int) -> None:
     rows = [
-        (one.skill, need.script + (f":{need.line}" if need.line else ""), "must have" if need.required else "may need", need.what)
+        (
+            one.skill,
+            need.script + (f":{need.line}" if need.line else ""),
+            "must have" if need.required else "may need",
+            need.what,
+        )
         for one in found
         for need in one.needs
     ]
@@ -77,9 +82,7 @@ def _say(found: Sequence[Preflight], broken: Sequence[str], hidden: int) -> None
     write(f"{len(found)} skills with {scripts} scripts: {verdict}.{more}", "red" if dead or broken else "green")
 
 
-def _record(
-    found: Sequence[Preflight], broken: Sequence[str], sandbox: str, why: str, *, ok: bool
-) -> dict[str, Any]:
+def _record(found: Sequence[Preflight], broken: Sequence[str], sandbox: str, why: str, *, ok: bool) -> dict[str, Any]:
     skills = [
         {
             "name": one.skill,

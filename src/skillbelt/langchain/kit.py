@@ -29,7 +29,7 @@ from skillbelt.text import fill_slot
 __all__ = ["Kit", "Kits", "Layout"]
 
 _SLOT = "{skills}"
-_KEPT = 256
+_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
         router_for: Gives the router of a run from its runtime, e.g. a view for the user of ``runtime.context``. The
             same user should get the same object: what is made of it is kept with it.
         only: Which skills this agent has: ``None`` is all, ``[]`` none, else names or patterns.
-        preload: Names of skills that are in use from the first message of a conversation on.
+        preload: Names of skills that are in use from the first message of a conversation on; with ``router_for``, those
+            of them that the user has.
         placement: Where the catalog stands: at the ``"end"`` of the system message unless that says ``{skills}``, at
             its ``"start"``, or only in the ``"slot"``, which is then required.
         allowed_tools: ``"advisory"`` reports calls that the skills in use do not allow, ``"enforce"`` refuses them; a
@@ -161,6 +162,7 @@ class SkillsMiddleware(AgentMiddleware[Any, Any, Any]):
             preload=self._preload,
             mentions=self._mentions,
             reload=self._reload,
+            per_user=self._router_for is not None,
             inherit=self._inherit,
             child="|" in (info.checkpoint_ns if info else ""),
         )

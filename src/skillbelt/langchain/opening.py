@@ -31,6 +31,7 @@ class Opening:
         preload: Skills that are in use from the first run of a conversation on.
         mentions: Whether ``/name`` at the start of a message counts.
         reload: Whether each run begins with a new look at the skills.
+        per_user: Whether the skills differ by run.
         inherit: Whether a child takes over the skills its parent has in use.
         child: Whether this run was started by another one.
     """
@@ -42,6 +43,7 @@ class Opening:
         preload: Sequence[str],
         mentions: bool,
         reload: bool,
+        per_user: bool,
         inherit: bool,
         child: bool,
     ) -> None:
@@ -51,6 +53,7 @@ class Opening:
         self._first = not any(isinstance(message, AIMessage) for message in self._messages)
         self._preload = preload if self._first else ()
         self._mentions = mentions
+        self._per_user = per_user
         self._reload = takes_reload(self._active)
         self.reload = reload or bool(self._reload)
         self._drop = child and not inherit and self._first and not self._held
@@ -118,7 +121,11 @@ class Opening:
                     raise
                 active.append(removal(name))
         for name in self._preload:
-            choose(name, None, "host")
+            try:
+                choose(name, None, "host")
+            except SkillNotFoundError:
+                if not self._per_user:  # not every user has to have every skill
+                    raise
         for said in self._slashed():
             named = self._mention(kit, said)
             if named is not None:

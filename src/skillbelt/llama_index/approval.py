@@ -17,7 +17,7 @@ from llama_index.core.workflow import HumanResponseEvent, InputRequiredEvent
 
 from skillbelt.conduct import LOAD, RUN
 from skillbelt.consent import Consent, Remember, consent
-from skillbelt.llama_index.state import GRANTS
+from skillbelt.llama_index.state import GRANTS, grant
 from skillbelt.router import SkillRouter
 from skillbelt.text import inline, shorten
 
@@ -135,9 +135,6 @@ async def _asked(
 async def _remember(approval: SkillApproval, ctx: Any, key: str) -> None:
     if approval.remember == "never":
         return
-    async with ctx.store.edit_state() as state:
-        known = state.get(GRANTS, None) or []
-        if key not in known:
-            state[GRANTS] = [*known, key]
+    await grant(ctx, key)
     if approval.grants is not None:
         approval.grants.add(key)

@@ -201,23 +201,22 @@ class Call:
         text = fingerprint(whole)
         there = await self._is_present(name, digest, text, arguments)
         tools = [str(tool) for tool in facts.get("allowed_tools") or ()]
-        async with self._ctx.store.edit_state() as state:
-            held: Mapping[str, Held] = state.get(kept.HELD, None) or {}
-            record = held.get(name)
+        async with kept.editing(self._ctx) as edit:
+            record = edit.held.get(name)
             if record is not None and is_same(record, digest, text, arguments):
-                before = state.get(kept.BEFORE, None)
+                before = edit.before
                 again = before is not None and before["mark"] == mark and before["held"].get(name) != record
                 if again or there:
                     self.events.append(SkillRepeated(skill=name, digest=digest))
                     note = self._notes.same_message(name) if again else self._notes.repeated(name)
                     return output(self._name, self._arguments, note, facts)
-            mine = visible(held, self._kit, self._desk.owner)
+            mine = visible(edit.held, self._kit, self._desk.owner)
             refusal = self._no_room(name, in_use(mine))
             if refusal is not None:
                 return refusal
             active, new = hold(name, digest, text, key_of(whole), tools=tools, arguments=arguments)
-            mine_now: Held = {**after(new, record), "agent": self._desk.owner}  # type: ignore[typeddict-item]
-            kept.write(state, [active], {name: mine_now}, mark=mark)
+            mine_now: Held = {**after(new, record), "agent": self._desk.owner}
+            edit.join([active], {name: mine_now}, mark=mark)
         tokens = self._kit.layout.restore.count(whole)
         self.events.append(SkillActivated(skill=name, digest=digest, tokens=tokens, by="model"))
         missing = self._desk.rules.fence.unbound(tools, [*self._desk.bound(), *self._kit.specs])
@@ -236,14 +235,14 @@ class Call:
         memory = await self._ctx.store.get("memory", default=None)
         messages = await memory.aget() if memory is not None else []
         now = await kept.running(self._ctx, self._desk.scratchpad, self._desk.reasoning)
-        return standing([*messages, *now], record) is not None
+        return standing([*messages, *now], record)
 
     async def _unloaded(self, name: str, mark: str) -> ToolOutput:
-        async with self._ctx.store.edit_state() as state:
-            record = (state.get(kept.HELD, None) or {}).get(name)
+        async with kept.editing(self._ctx) as edit:
+            record = edit.held.get(name)
             active = record is not None and not record.get("unloaded")
-            if active:
-                kept.write(state, [removal(name)], {name: {**record, "unloaded": True}}, mark=mark)
+            if record is not None and active:
+                edit.join([removal(name)], {name: {**record, "unloaded": True}}, mark=mark)
         if active:
             self.events.append(SkillUnloaded(skill=name))
         return output(self._name, self._arguments, self._notes.unload(name, active=active))

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from skillbelt.kits import Kit
 from skillbelt.llama_index.calls import Call, Desk
 from skillbelt.llama_index.events import Teller
+from skillbelt.llama_index.state import attach_blocks
 from skillbelt.llama_index.tools import SkillFunctionTool, output
 from skillbelt.tools import ToolResult, ToolSpec
 
@@ -58,7 +59,9 @@ class SkillCallTool(SkillFunctionTool):
         own: Whether it is the tool of a single skill.
     """
 
-    def __init__(self, name: str, skills: Keeping, desk: Desk, spec: ToolSpec | None = None, *, own: bool = False) -> None:
+    def __init__(
+        self, name: str, skills: Keeping, desk: Desk, spec: ToolSpec | None = None, *, own: bool = False
+    ) -> None:
         self._alone = spec is not None
         super().__init__(spec or ToolSpec(name, "Belongs to the skills of a run.", _Anything, _unbound))
         self.requires_context, self.ctx_param_name = True, _CONTEXT
@@ -77,6 +80,7 @@ class SkillCallTool(SkillFunctionTool):
         arguments = self._arguments(args, kwargs)
         if ctx is None:
             return await self._arun(arguments) if self._alone else self._nowhere(arguments)
+        await attach_blocks(ctx)
         call = Call(self._desk, await self._skills.kit_of(ctx), ctx, self.spec.name, arguments)
         given = await call.run(self._arun, self._own)
         self._skills.teller.tell(ctx, call.events)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Protocol
 
-from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.workflow import Event
+from llama_index_instrumentation import get_dispatcher
 from pydantic import Field
 
 __all__ = [
@@ -47,7 +47,11 @@ class SkillStreamEvent(Event):
     def fact(self) -> Fact:
         """Return the event as a plain dict; what is unknown is left out."""
         facts = {name: getattr(self, name) for name in type(self).model_fields}
-        return {"type": "skill", "event": self.kind, **{key: value for key, value in facts.items() if value is not None}}
+        return {
+            "type": "skill",
+            "event": self.kind,
+            **{key: value for key, value in facts.items() if value is not None},
+        }
 
 
 class SkillsListed(SkillStreamEvent):

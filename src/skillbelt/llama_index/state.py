@@ -7,14 +7,18 @@ conversations never meet, and another process goes on where this one stopped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NotRequired, Protocol
+from weakref import WeakKeyDictionary
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.workflow import Context
 
 from skillbelt.active import HeldSkill, fingerprint, merge_active, merge_held
 
-__all__ = ["ACTIVE", "GRANTS", "HELD", "MISSES", "SEEN", "Held", "RunContext", "before_message", "held_skills", "write"]
+__all__ = ["ACTIVE", "GRANTS", "HELD", "MISSES", "SEEN", "Edit", "Held", "RunContext", "editing", "held_skills"]
 
 ACTIVE = "active_skills"
 """The skills in use: name, digest, when. A host may write names there before a run; ``None`` asks for a reload."""
@@ -30,6 +34,9 @@ SCRATCHPAD = "scratchpad"
 
 REASONING = "current_reasoning"
 """Where a ``ReActAgent`` keeps the steps of the current run, unless it is told otherwise."""
+
+
+_locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
 
 
 class Held(HeldSkill):
@@ -100,27 +107,83 @@ async def message_over(ctx: RunContext) -> None:
         await ctx.store.set(BEFORE, None)
 
 
-def write(
-    state: Any,
-    active: Sequence[Mapping[str, Any]],
-    held: Mapping[str, Held | None],
-    *,
-    mark: str | None = None,
-) -> None:
-    """Join records into a state that is being edited.
+class Edit:
+    """The records of a conversation while they are being changed.
+
+    Attributes:
+        held: The held records.
+        before: The held records as they were before a message, and its mark; ``None`` when it changed nothing.
+    """
+
+    def __init__(self, held: Mapping[str, Held], active: Any, before: Mapping[str, Any] | None) -> None:
+        self.held = held
+        self.active = public(active)
+        self.before = before
+        self.changed = False
+
+    def join(
+        self, active: Sequence[Mapping[str, Any]], held: Mapping[str, Held | None], *, mark: str | None = None
+    ) -> None:
+        """Join records into what there is.
+
+        Args:
+            active: Public records, see :func:`~skillbelt.active.merge_active`.
+            held: Held records, see :func:`~skillbelt.active.merge_held`.
+            mark: Of the message whose call writes; until the model is asked again, calls are judged without this.
+        """
+        if mark is not None and (self.before is None or self.before["mark"] != mark):
+            self.before = {"mark": mark, "held": dict(self.held)}
+        self.active = merge_active(self.active, active)
+        self.held = merge_held(self.held, held)  # type: ignore[assignment]
+        self.changed = True
+
+
+@asynccontextmanager
+async def editing(ctx: RunContext) -> AsyncIterator[Edit]:
+    """Change the records of a conversation, one call at a time.
+
+    ``ctx.store.edit_state()`` would do for that, but llama-index-workflows 2 copies the whole state for it: an agent
+    would go on with a copy of the memory that the host passed in, and with a copy of every skill.
 
     Args:
-        state: As ``ctx.store.edit_state()`` gives it.
-        active: Public records, see :func:`~skillbelt.active.merge_active`.
-        held: Held records, see :func:`~skillbelt.active.merge_held`.
-        mark: Of the message whose call writes; until the model is asked again, calls are judged without this.
+        ctx: Of the run.
     """
-    known: Mapping[str, Held] = state.get(HELD, None) or {}
-    before = state.get(BEFORE, None)
-    if mark is not None and (before is None or before["mark"] != mark):
-        state[BEFORE] = {"mark": mark, "held": dict(known)}
-    state[ACTIVE] = merge_active(public(state.get(ACTIVE, None)), active)
-    state[HELD] = merge_held(known, held)
+    store = ctx.store
+    async with _locks.setdefault(store, asyncio.Lock()):
+        edit = Edit(
+            await held_skills(ctx), await store.get(ACTIVE, default=None), await store.get(BEFORE, default=None)
+        )
+        yield edit
+        if edit.changed:
+            await store.set(BEFORE, edit.before)
+            await store.set(HELD, edit.held)
+            await store.set(ACTIVE, edit.active)
+
+
+async def grant(ctx: RunContext, key: str) -> None:
+    """Remember that somebody approved something.
+
+    Args:
+        ctx: Of the run.
+        key: What it was about.
+    """
+    async with _locks.setdefault(ctx.store, asyncio.Lock()):
+        known = await ctx.store.get(GRANTS, default=None) or []
+        if key not in known:
+            await ctx.store.set(GRANTS, [*known, key])
+
+
+async def attach_blocks(ctx: RunContext) -> None:
+    """Tell the memory's blocks whose conversation they are in, where LlamaIndex does not.
+
+    Args:
+        ctx: Of the run.
+    """
+    if not hasattr(Context, "get_step_context"):
+        memory = await ctx.store.get("memory", default=None)
+        for block in getattr(memory, "memory_blocks", ()):
+            if hasattr(block, "attach"):
+                block.attach(ctx)
 
 
 def public(records: Any) -> list[dict[str, Any]]:
@@ -149,16 +212,20 @@ async def running(ctx: RunContext, scratchpad: str = SCRATCHPAD, reasoning: str 
     return [*messages, *(ChatMessage(role=MessageRole.USER, content=text) for text in observed)]
 
 
-async def note_seen(ctx: RunContext, owner: str, names: Sequence[str]) -> None:
-    """Note which skills' whole texts the model has before it now.
+async def note_seen(ctx: RunContext, owner: str, names: Iterable[str], restored: Iterable[str]) -> list[str]:
+    """Note which skills' whole texts the model has before it now; return those that were not put back before.
 
     Args:
         ctx: Of the run.
         owner: The agent that asks the model; ``""`` for any.
         names: The skills.
+        restored: Those of which a text was put back.
     """
     at = await ctx.store.get("num_iterations", default=0) + 1
-    await ctx.store.set(SEEN, {"owner": owner, "at": at, "names": list(names)})
+    known = await ctx.store.get(SEEN, default=None) or {}
+    back = sorted(restored)
+    await ctx.store.set(SEEN, {"owner": owner, "at": at, "names": sorted(names), "restored": back})
+    return [name for name in back if name not in known.get("restored", ())]
 
 
 async def seen(ctx: RunContext, owner: str) -> list[str] | None:

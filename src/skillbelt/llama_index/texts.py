@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from skillbelt.active import HeldSkill, fingerprint
 
-__all__ = ["Place", "find", "key_of", "said", "standing", "without"]
+__all__ = ["Place", "key_of", "places", "said", "standing", "without"]
 
 _OBSERVED = "Observation: "
 _LINE = 80
@@ -25,12 +25,12 @@ class Place(NamedTuple):
     """Where a text stands.
 
     Attributes:
-        index: Of the message.
+        at: Index of the message.
         start: Where it begins in it.
         end: Where it ends.
     """
 
-    index: int
+    at: int
     start: int
     end: int
 
@@ -53,7 +53,7 @@ def said(message: ChatMessage) -> str:
     return message.content or ""
 
 
-def find(messages: Sequence[ChatMessage], key: str, text: str) -> Place | None:
+def places(messages: Sequence[ChatMessage], key: str, text: str) -> list[Place]:
     """Return where a text stands, the latest place first.
 
     Args:
@@ -63,27 +63,28 @@ def find(messages: Sequence[ChatMessage], key: str, text: str) -> Place | None:
     """
     length, _, head = key.partition(" ")
     size = int(length)
+    found: list[Place] = []
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         content = said(message)
         if len(content) < size or message.role == MessageRole.SYSTEM:
             continue
-        start = content.find(head)
+        start = content.rfind(head)
         while start >= 0:
             if _may_stand(message.role, content, start, size) and fingerprint(content[start : start + size]) == text:
-                return Place(index, start, start + size)
-            start = content.find(head, start + 1)
-    return None
+                found.append(Place(index, start, start + size))
+            start = content.rfind(head, 0, start + len(head) - 1) if start else -1
+    return found
 
 
-def standing(messages: Sequence[ChatMessage], record: HeldSkill) -> Place | None:
-    """Return where the text of a skill in use stands.
+def standing(messages: Sequence[ChatMessage], record: HeldSkill) -> bool:
+    """Whether the text of a skill in use is among messages.
 
     Args:
         messages: The messages.
         record: Its held record.
     """
-    return find(messages, record["key"], record["text"])
+    return bool(places(messages, record["key"], record["text"]))
 
 
 def without(message: ChatMessage, place: Place, note: str) -> ChatMessage:

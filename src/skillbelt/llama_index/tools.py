@@ -1,8 +1,8 @@
 """ToolSpecs as LlamaIndex tools.
 
-Each is a :class:`~llama_index.core.tools.FunctionTool` with a sync and an async path that needs no workflow: it works in
-``FunctionAgent``, ``ReActAgent``, ``CodeActAgent`` and ``AgentWorkflow``, in ``predict_and_call``, in a tool retriever
-and alone. It remembers nothing; tools that keep a conversation's skills in use are those of
+Each is a :class:`~llama_index.core.tools.FunctionTool` with a sync and an async path that needs no workflow: it works
+in ``FunctionAgent``, ``ReActAgent``, ``CodeActAgent`` and ``AgentWorkflow``, in ``predict_and_call``, in a tool
+retriever and alone. It remembers nothing; tools that keep a conversation's skills in use are those of
 :class:`~skillbelt.llama_index.skills.Skills`.
 """
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skillbelt.packages.answers import PackageAnswer, PackageInfo, RegistryInfo, VerifiedPackage
+    from skillbelt.packages.cache import CacheStatistics, RegistryCache, default_cache_folder
     from skillbelt.packages.canonical import canonicalize, id_of, integrity, package_id
     from skillbelt.packages.client import RegistryClient
     from skillbelt.packages.collecting import LEFT_OUT
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from skillbelt.packages.registry_source import RegistrySource
     from skillbelt.packages.resolving import LoadedPackage, PackageContentResolver, ReferenceResolver, ResolvedReference
     from skillbelt.packages.schema import FORMAT, BinaryFile, SkillPackage, TextFile, json_schema
+    from skillbelt.packages.server import registry_app
     from skillbelt.packages.unpacking import unpack, unpack_to
     from skillbelt.packages.versions import LATEST, is_alias, is_concrete, normalize_version, select, sort_versions
     from skillbelt.packages.violations import Violation
@@ -41,6 +43,7 @@ __all__ = [
     "LATEST",
     "LEFT_OUT",
     "BinaryFile",
+    "CacheStatistics",
     "FileContent",
     "LoadedPackage",
     "PackageAnswer",
@@ -53,6 +56,7 @@ __all__ = [
     "PackedSkill",
     "ReferenceResolver",
     "Registries",
+    "RegistryCache",
     "RegistryClient",
     "RegistryInfo",
     "RegistrySource",
@@ -62,6 +66,7 @@ __all__ = [
     "VerifiedPackage",
     "Violation",
     "canonicalize",
+    "default_cache_folder",
     "id_of",
     "integrity",
     "is_alias",
@@ -74,6 +79,7 @@ __all__ = [
     "package_id",
     "path_of",
     "read_package",
+    "registry_app",
     "select",
     "sort_versions",
     "unpack",
@@ -82,6 +88,7 @@ __all__ = [
 
 _MODULES = {
     "BinaryFile": "schema",
+    "CacheStatistics": "cache",
     "FORMAT": "schema",
     "FileContent": "content",
     "LATEST": "versions",
@@ -97,6 +104,7 @@ _MODULES = {
     "PackedSkill": "packing",
     "ReferenceResolver": "resolving",
     "Registries": "registries",
+    "RegistryCache": "cache",
     "RegistryClient": "client",
     "RegistryInfo": "answers",
     "RegistrySource": "registry_source",
@@ -106,6 +114,7 @@ _MODULES = {
     "VerifiedPackage": "answers",
     "Violation": "violations",
     "canonicalize": "canonical",
+    "default_cache_folder": "cache",
     "id_of": "canonical",
     "integrity": "canonical",
     "is_alias": "versions",
@@ -118,6 +127,7 @@ _MODULES = {
     "package_id": "canonical",
     "path_of": "keys",
     "read_package": "reading",
+    "registry_app": "server",
     "select": "versions",
     "sort_versions": "versions",
     "unpack": "unpacking",

@@ -12,33 +12,22 @@ What an entry means, and whether it is right, is not known here.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from skillbelt.packages.cache_files import Files
+from skillbelt.packages.cache_rows import SCHEMA, DamagedError, evict, hashed, newest, prepare, proof, shrink, touch
 from skillbelt.packages.forks import survive_forks
 
 __all__ = ["Database", "UnavailableError"]
 
 _T = TypeVar("_T")
 
-SCHEMA = 1
-"""Version of the tables. It is part of the file's name: two versions of skillbelt do not meet in one file."""
-
-_TABLES = (
-    # Content last: what precedes it can be read without it.
-    "CREATE TABLE content (id TEXT PRIMARY KEY, size INTEGER NOT NULL, used INTEGER NOT NULL, data BLOB NOT NULL)",
-    "CREATE INDEX content_used ON content (used, size)",
-    "CREATE TABLE alias (key BLOB PRIMARY KEY, value BLOB NOT NULL, learned REAL NOT NULL, proof BLOB NOT NULL)",
-)
-_PAGE = 8192
 _BUSY = 10.0
 """Seconds to wait for another process that writes."""
 
@@ -62,10 +51,6 @@ class UnavailableError(Exception):
     """There is no database to be had now: no room, no permission, no lock."""
 
 
-class _DamagedError(Exception):
-    """The file is not one of ours."""
-
-
 class Database:
     """Rows by key.
 
@@ -77,8 +62,8 @@ class Database:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._files = None if folder is None else Files(folder, f"packages-v{SCHEMA}")
         self._connection: sqlite3.Connection | None = None
+        self._files = None if folder is None else Files(folder, f"packages-v{SCHEMA}")
         self._generation = 0
         self._lock = threading.Lock()
         self._touched: dict[str, None] = {}
@@ -129,18 +114,18 @@ class Database:
         def run(connection: sqlite3.Connection) -> int:
             same = connection.execute("SELECT 1 FROM content WHERE id = ? AND data = ?", (package, data)).fetchone()
             if same:
-                _touch(connection, [package])
+                touch(connection, [package])
                 return 0
             connection.execute(
                 "INSERT OR REPLACE INTO content (id, size, used, data) VALUES (?, ?, ?, ?)",
-                (package, len(data), _newest(connection) + 1, data),
+                (package, len(data), newest(connection) + 1, data),
             )
-            return _evict(connection, most)
+            return evict(connection, most)
 
         dropped = self._run(run, writes=True)
         if dropped:
             with suppress(UnavailableError):
-                self._run(_shrink)
+                self._run(shrink)
         return dropped
 
     def drop(self, package: str) -> None:
@@ -165,7 +150,7 @@ class Database:
         Raises:
             UnavailableError: It cannot be read.
         """
-        name = _hashed(key)
+        name = hashed(key)
         row = self._run(
             lambda connection: connection.execute(
                 "SELECT value, learned, proof FROM alias WHERE key = ?", (name,)
@@ -173,8 +158,8 @@ class Database:
         )
         if row is None:
             return None
-        value, learned, proof = row
-        if isinstance(value, bytes) and isinstance(learned, float) and proof == _proof(name, value, learned):
+        value, learned, stored = row
+        if isinstance(value, bytes) and isinstance(learned, float) and stored == proof(name, value, learned):
             return value.decode("utf-8", "surrogatepass"), learned
         self.damages += 1
         self._run(lambda connection: connection.execute("DELETE FROM alias WHERE key = ?", (name,)), writes=True)
@@ -191,10 +176,10 @@ class Database:
         Raises:
             UnavailableError: It cannot be written, or is far too long.
         """
-        name, data = _hashed(key), value.encode("utf-8", "surrogatepass")
+        name, data = hashed(key), value.encode("utf-8", "surrogatepass")
         if len(data) > _ALIAS_BYTES:
             raise UnavailableError
-        row = (name, data, float(now), _proof(name, data, float(now)))
+        row = (name, data, float(now), proof(name, data, float(now)))
 
         def run(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR REPLACE INTO alias (key, value, learned, proof) VALUES (?, ?, ?, ?)", row)
@@ -230,7 +215,7 @@ class Database:
             connection.execute("DELETE FROM alias")
 
         self._run(run, writes=True)
-        self._run(_shrink)
+        self._run(shrink)
 
     def close(self) -> None:
         """Let go of the file; the next operation opens it again."""
@@ -263,7 +248,7 @@ class Database:
             for last in (False, True):
                 try:
                     return self._once(operation, writes=writes)
-                except (sqlite3.Error, OSError, _DamagedError) as error:
+                except (sqlite3.Error, OSError, DamagedError) as error:
                     if self._files is None:
                         raise UnavailableError from error  # what is in memory is not given up for it
                     self._disconnect()
@@ -282,7 +267,7 @@ class Database:
             return operation(connection)
         connection.execute("BEGIN IMMEDIATE")  # a lock that is only later made one for writing can deadlock
         try:
-            _touch(connection, self._touched)
+            touch(connection, self._touched)
             result = operation(connection)
             connection.execute("COMMIT")
         except BaseException:
@@ -300,7 +285,7 @@ class Database:
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("BEGIN IMMEDIATE")
-            _touch(connection, touched)
+            touch(connection, touched)
             connection.execute("COMMIT")
         except sqlite3.Error:
             with suppress(sqlite3.Error):
@@ -318,7 +303,7 @@ class Database:
             place, timeout=_BUSY, isolation_level=None, check_same_thread=False, uri=self._files is not None
         )
         try:
-            _prepare(connection)
+            prepare(connection)
         except BaseException:
             connection.close()
             raise
@@ -329,76 +314,6 @@ class Database:
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
-
-
-# --- in a transaction -------------------------------------------------------------------------------------------------
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file, and know those of an old one."""
-    # A cache that a power failure damaged is set aside; waiting for the disk at every write would cost more.
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    if not _version(connection):
-        connection.execute(f"PRAGMA page_size = {_PAGE}")
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("BEGIN IMMEDIATE")
-        if not _version(connection):  # nobody was faster
-            for table in _TABLES:
-                connection.execute(table)
-            connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        connection.execute("COMMIT")
-    if _version(connection) != SCHEMA:
-        raise _DamagedError
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _newest(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(used), 0) FROM content").fetchone()[0])
-
-
-def _touch(connection: sqlite3.Connection, packages: Iterable[str]) -> None:
-    """Say that packages were used, in this order, after all others."""
-    for used, package in enumerate(packages, _newest(connection) + 1):
-        connection.execute("UPDATE content SET used = ? WHERE id = ?", (used, package))
-
-
-def _evict(connection: sqlite3.Connection, most: int) -> int:
-    """Drop what was not used for longest until all content fits; return how many."""
-    over = connection.execute("SELECT coalesce(sum(size), 0) FROM content").fetchone()[0] - most
-    if over <= 0:
-        return 0
-    dropped = []
-    for row, size in connection.execute("SELECT rowid, size FROM content ORDER BY used"):
-        if over <= 0:
-            break
-        dropped.append((row,))
-        over -= size
-    connection.executemany("DELETE FROM content WHERE rowid = ?", dropped)
-    return len(dropped)
-
-
-def _shrink(connection: sqlite3.Connection) -> None:
-    """Give room back when most of the file is empty: it was cleared, or its limit lowered."""
-    pages, free = (connection.execute(f"PRAGMA {what}_count").fetchone()[0] for what in ("page", "freelist"))
-    if free >= pages // 2:
-        connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page and stop
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
-def _hashed(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-
-
-def _proof(name: bytes, value: bytes, learned: float) -> bytes:
-    """Return what shows damage of an alias, whose value no id vouches for."""
-    return hashlib.sha256(name + struct.pack("<d", learned) + value).digest()[:16]
 
 
 def _is_damage(error: Exception) -> bool:

@@ -54,7 +54,9 @@ def clean_environment(
     environment.update({"HOME": work, "TMPDIR": temporary, "PATH": path})
     for name, value in (*extra.items(), *secrets.items()):
         if not _NAME.fullmatch(name) or "\x00" in value:
-            raise ScriptError(f"{name[:60]!r} cannot be a variable; its name or its value has a character that may not.")
+            raise ScriptError(
+                f"{name[:60]!r} cannot be a variable; its name or its value has a character that may not."
+            )
         environment[name] = value
     return environment
 

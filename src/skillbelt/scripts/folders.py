@@ -20,7 +20,16 @@ from secrets import token_hex
 from skillbelt.errors import ScriptError
 from skillbelt.sources.paths import shown, split_path
 
-__all__ = ["Folder", "default_root", "empty_folder", "new_folder", "private_root", "remove_tree", "sweep", "write_files"]
+__all__ = [
+    "Folder",
+    "default_root",
+    "empty_folder",
+    "new_folder",
+    "private_root",
+    "remove_tree",
+    "sweep",
+    "write_files",
+]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE = ".gone-"
@@ -205,7 +214,7 @@ def write_files(root: Path, files: Mapping[str, bytes], *, mode: int) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 made.add(target.parent)
             fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-            with open(fd, "wb", buffering=0) as file:
+            with open(fd, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor
                 view = memoryview(data)
                 while view:
                     view = view[file.write(view) :]
@@ -221,7 +230,7 @@ def empty_folder(path: Path) -> None:
                 remove_tree(Path(entry.path))
             else:
                 with suppress(OSError):
-                    os.unlink(entry.path)
+                    os.unlink(entry.path)  # noqa: PTH108
 
 
 def remove_tree(path: Path) -> None:

@@ -16,12 +16,13 @@ from skillbelt.models import ScriptResult
 from skillbelt.scripts.artifacts import collect
 from skillbelt.scripts.cgroups import ProcessGroup
 from skillbelt.scripts.environment import clean_environment
-from skillbelt.scripts.folders import Folder, empty_folder, new_folder, sweep
+from skillbelt.scripts.folders import Folder, new_folder, sweep
 from skillbelt.scripts.interpreters import Interpreters, Program
 from skillbelt.scripts.limits import ScriptLimits
+from skillbelt.scripts.marks import MARK
 from skillbelt.scripts.materialize import SkillCache
 from skillbelt.scripts.packages import prepared
-from skillbelt.scripts.process import MARK, Ending, Plan, supervise
+from skillbelt.scripts.process import Ending, Plan, supervise
 from skillbelt.scripts.protocol import Cancel, OutputHandler, ScriptRequest
 from skillbelt.scripts.workspace import replace_files
 from skillbelt.sources.paths import shown

@@ -51,7 +51,15 @@ _PROGRAMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "awk": (("awk", "-f"),),
     "tcl": (("tclsh",),),
 }
-_ALIASES = {"pypy": "python", "nodejs": "node", "rscript": "r", "tclsh": "tcl", "dash": "sh", "ash": "sh", "gawk": "awk"}
+_ALIASES = {
+    "pypy": "python",
+    "nodejs": "node",
+    "rscript": "r",
+    "tclsh": "tcl",
+    "dash": "sh",
+    "ash": "sh",
+    "gawk": "awk",
+}
 _VERSION = re.compile(r"[0-9.]+$")
 _SHEBANG = re.compile(rb"\A(?:\xef\xbb\xbf)?#!([^\r\n]{1,500})")
 _STANDARD = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -143,14 +151,14 @@ class Interpreters:
 
 
 def language_of(path: str, data: bytes) -> str | None:
-    """Return the language of a script by its first line, else by its suffix.
+    r"""Return the language of a script by its first line, else by its suffix.
 
     Args:
         path: Its path.
         data: Its bytes, or the beginning of them.
 
     Example:
-        >>> language_of("run", b"#!/usr/bin/env -S python3.12 -u\\r\\nprint()")
+        >>> language_of("run", b"#!/usr/bin/env -S python3.12 -u\r\nprint()")
         'python'
     """
     program = shebang(data)

@@ -62,7 +62,5 @@ def landlock_orders(
     }
 
 
-def _rights(
-    read: Iterable[str], write: Iterable[str], devices: Iterable[str]
-) -> tuple[tuple[Iterable[str], int], ...]:
+def _rights(read: Iterable[str], write: Iterable[str], devices: Iterable[str]) -> tuple[tuple[Iterable[str], int], ...]:
     return (read, _READ), (write, _WORK), (devices, _DEVICE)

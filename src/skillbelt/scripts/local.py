@@ -29,7 +29,7 @@ _CLAIMED: frozenset[Guarantee] = frozenset({"limits", "disk_watch", "tree_kill",
 
 
 class LocalRunner(HostRunner):
-    r"""Runs scripts with the rights of the host's own user. **This is not a sandbox.**
+    r"""Runs scripts with the rights of the host's own user: this is **not a sandbox**.
 
     Args:
         limits: Bounds of each run.
@@ -101,5 +101,3 @@ def count_processes() -> int:
             except OSError:
                 continue
     return total
-
-

@@ -109,7 +109,7 @@ def _seal(folder: Path, skill_files: SkillFiles) -> None:
     for path in skill_files.executable & skill_files.files.keys():
         folder.joinpath(*path.split("/")).chmod(0o555)
     for root, _, _ in os.walk(folder, topdown=False):
-        os.chmod(root, 0o555)
+        Path(root).chmod(0o555)
 
 
 def _holds(path: Path, skill_files: SkillFiles) -> bool:
@@ -133,7 +133,7 @@ def _holds(path: Path, skill_files: SkillFiles) -> bool:
 
 def _is(file: Path, wanted: bytes) -> bool:
     fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb", buffering=0) as opened:
+    with open(fd, "rb", buffering=0) as opened:  # noqa: PTH123 - a descriptor
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode) or info.st_size != len(wanted) or info.st_mode & 0o222:
             return False

@@ -52,7 +52,9 @@ def prepared(program: Program, path: str, data: bytes, interpreters: Interpreter
     needs = ", ".join(shown(one) for one in missing) or f"Python {shown(found.requires_python or '')}"
     uv = which("uv", path=interpreters.search_path())
     if uv is None:
-        how = "uv, which could fetch them, is not installed here" if interpreters.install else "installs are not allowed"
+        how = (
+            "uv, which could fetch them, is not installed here" if interpreters.install else "installs are not allowed"
+        )
         raise ScriptError(f"{shown(path)} needs {needs}, which this host's Python does not have, and {how}.")
     python = _synced(uv, path, data, root, offline=True)
     if python is None and interpreters.install:
@@ -138,6 +140,6 @@ def _synced(uv: str, path: str, data: bytes, root: Path, *, offline: bool) -> st
 
 
 def _environment() -> dict[str, str]:
-    """Return what ``uv`` needs of the host: where it keeps things and how it reaches its index, no secrets of others."""
+    """Return what ``uv`` needs of the host: where it keeps things and how it reaches its index."""
     kept = ("HOME", "PATH", "LANG", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE")
     return {name: value for name, value in os.environ.items() if name in kept or name.startswith(("UV_", "PIP_"))}

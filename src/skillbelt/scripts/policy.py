@@ -50,7 +50,7 @@ class ScriptCall:
 
 
 Ask = Callable[[ScriptCall], Answer | bool]
-"""Asks a person. ``True`` is ``"once"``; ``"always"`` is a grant for this script as long as the skill stays as it is."""
+"""Asks a person. ``True`` is ``"once"``; ``"always"`` is a grant for this script while the skill stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ class Rule:
         return () if self.trust is None else (self.trust,) if isinstance(self.trust, str) else self.trust
 
     def __str__(self) -> str:
-        where = [f"{name} {shown(value)}" for name, value in (("skill", self.skill), ("path", self.path)) if value != "*"]
+        where = [
+            f"{name} {shown(value)}" for name, value in (("skill", self.skill), ("path", self.path)) if value != "*"
+        ]
         where += [f"trust {', '.join(self._trusts())}"] if self.trust else []
         where += [f"digest {self.digest[:12]}…"] if self.digest else []
         return f"{self.action} ({'; '.join(where) or 'everything'})"

@@ -152,7 +152,9 @@ def _python(
             warnings.simplefilter("ignore")
             tree = ast.parse(data[:_LARGEST])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        yield Need(path, "syntax", f"another Python: {getattr(error, 'msg', error)}", line=getattr(error, "lineno", None))
+        yield Need(
+            path, "syntax", f"another Python: {getattr(error, 'msg', error)}", line=getattr(error, "lineno", None)
+        )
         return
     reader = _Reader()
     reader.visit_block(tree.body, sure=True)
@@ -171,7 +173,11 @@ def _python(
 
 def _module_finder(path: str, skill_files: SkillFiles) -> Callable[[str], bool]:
     folder = PurePosixPath(path).parent
-    beside = {PurePosixPath(one).relative_to(folder).parts[0] for one in skill_files.files if folder in PurePosixPath(one).parents}
+    beside = {
+        PurePosixPath(one).relative_to(folder).parts[0]
+        for one in skill_files.files
+        if folder in PurePosixPath(one).parents
+    }
 
     def there(name: str) -> bool:
         if name in sys.stdlib_module_names or name in beside or f"{name}.py" in beside:
@@ -265,7 +271,9 @@ def _shell(path: str, data: bytes, interpreters: Interpreters, variables: set[st
     functions = {*_FUNCTION.findall(text), *re.findall(r"^\s*function\s+([\w-]+)", text, re.MULTILINE)}
     for name, number in _commands(text).items():
         if name not in functions and which(name, path=interpreters.search_path()) is None:
-            yield Need(path, "binary", f"the program {name!r}, which is not installed here", required=False, line=number)
+            yield Need(
+                path, "binary", f"the program {name!r}, which is not installed here", required=False, line=number
+            )
 
 
 def _commands(text: str) -> dict[str, int]:
@@ -306,7 +314,9 @@ def _words(text: str) -> list[str]:
 def _compatibility(text: str, interpreters: Interpreters) -> Iterator[Need]:
     for wanted in _PYTHON.findall(text):
         if sys.version_info[:2] < tuple(map(int, wanted.split("."))):
-            yield Need(SKILL_FILE, "compatibility", f"Python {wanted}; this is {sys.version.split()[0]}", required=False)
+            yield Need(
+                SKILL_FILE, "compatibility", f"Python {wanted}; this is {sys.version.split()[0]}", required=False
+            )
     for name in dict.fromkeys(re.findall(r"[a-z][a-z0-9-]*", text.lower())):
         if name in _KNOWN_PROGRAMS and which(name, path=interpreters.search_path()) is None:
             yield Need(SKILL_FILE, "compatibility", f"{name!r}, which is not installed here", required=False)

@@ -12,39 +12,23 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
-from types import CodeType
-from typing import IO, Any
+from typing import Any
 
 from skillbelt.errors import ScriptError
 from skillbelt.models import ScriptEnd
 from skillbelt.scripts.cgroups import ProcessGroup
 from skillbelt.scripts.folders import Folder
 from skillbelt.scripts.limits import ScriptLimits
+from skillbelt.scripts.marks import MARK, sweep_processes
+from skillbelt.scripts.orders import BOOT, nameless, rlimits, supervisor
 from skillbelt.scripts.output import Capture, Redactor
 from skillbelt.scripts.protocol import Cancel, OutputHandler
 
 __all__ = ["Ending", "Plan", "supervise"]
-
-MARK = "SKILLBELT_RUN"
-"""A variable in every process of a run, by which those that outlived their supervisor are found."""
-
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
-_BOOT = """
-import marshal, posix, sys
-fd, data = int(sys.argv[1]), []
-while not data or data[-1]: data.append(posix.read(fd, 1 << 20))
-posix.close(fd)
-code, orders = marshal.loads(b"".join(data))
-exec(code, {"__name__": "supervisor", "ORDERS": orders})
-"""
-"""Compiling the supervisor would take each run longer than starting an interpreter: it comes compiled."""
 
 _TICK = 0.02
 _GRACE = 2.0
@@ -113,8 +97,12 @@ def supervise(
         ScriptError: It could not be started.
     """
     redactor = [Redactor(plan.secrets), Redactor(plan.secrets)]
-    out = Capture(plan.limits.output, redactor[0], None if on_output is None else lambda line: on_output("stdout", line))
-    err = Capture(plan.limits.output, redactor[1], None if on_output is None else lambda line: on_output("stderr", line))
+    out = Capture(
+        plan.limits.output, redactor[0], None if on_output is None else lambda line: on_output("stdout", line)
+    )
+    err = Capture(
+        plan.limits.output, redactor[1], None if on_output is None else lambda line: on_output("stderr", line)
+    )
     run = _Run(plan, folder, out, err, stdin, cancel)
     try:
         run.start()
@@ -124,18 +112,6 @@ def supervise(
     out.close()
     err.close()
     return run.ending(redactor[0])
-
-
-@lru_cache(maxsize=1)
-def _supervisor() -> CodeType:
-    return compile(_SUPERVISOR.read_bytes(), str(_SUPERVISOR), "exec", dont_inherit=True, optimize=2)
-
-
-def _nameless() -> IO[bytes]:
-    """Return a file without a name, in memory where there are such files."""
-    if hasattr(os, "memfd_create"):
-        return open(os.memfd_create("skillbelt"), "w+b", buffering=0)
-    return tempfile.TemporaryFile(buffering=0)
 
 
 class _Run:
@@ -171,11 +147,11 @@ class _Run:
             raise ScriptError(f"There are too many open files to run a script: {error.strerror}.") from error
         theirs = (stdin, stdout, stderr, control, report)
         try:
-            with _nameless() as file:
-                file.write(marshal.dumps((_supervisor(), self._orders(control, report))))
+            with nameless() as file:
+                file.write(marshal.dumps((supervisor(), self._orders(control, report))))
                 file.seek(0)
                 self._process = subprocess.Popen(  # noqa: S603 - our own program, by its path
-                    [sys.executable, "-I", "-S", "-c", _BOOT, str(file.fileno())],
+                    [sys.executable, "-I", "-S", "-c", BOOT, str(file.fileno())],
                     stdin=stdin,
                     stdout=stdout,
                     stderr=stderr,
@@ -227,7 +203,7 @@ class _Run:
             "disk": limits.disk,
             "entries": limits.entries,
             "watch": not fence["tmpfs"],
-            "rlimits": _rlimits(limits, plan.processes),
+            "rlimits": rlimits(limits, plan.processes),
             "defaults": [int(number) for number in _DEFAULTS],
             **fence,
         }
@@ -347,61 +323,9 @@ class _Run:
             raise ScriptError(f"The script cannot be started: {redactor.text(str(answer['error']))}")
         status = answer["status"]
         code = -int(signal.SIGKILL) if status is None else os.waitstatus_to_exitcode(status)
-        reason: ScriptEnd = answer["reason"]
+        reason: ScriptEnd = "cancelled" if answer["reason"] == "gone" else answer["reason"]
         if reason == "exit" and code == -int(signal.SIGXCPU):
             reason = "timeout"
-        if reason == "gone":
-            reason = "cancelled"
-        return Ending(code, self._asked if reason != "exit" and self._asked else reason, self._out, self._err, answer["left"])
-
-
-def _rlimits(limits: ScriptLimits, processes: int | None) -> list[tuple[str, int, int]]:
-    cpu = max(1, -int(-limits.cpu // 1))
-    found = [
-        ("RLIMIT_CPU", cpu, cpu + 1),
-        ("RLIMIT_CORE", 0, 0),
-        ("RLIMIT_FSIZE", limits.file_size, limits.file_size),
-        ("RLIMIT_NOFILE", limits.open_files, limits.open_files),
-        ("RLIMIT_DATA", limits.memory, limits.memory),
-        # Address space that is only reserved is no memory; what is shared with nobody but its children is.
-        ("RLIMIT_AS", 4 * limits.memory, 4 * limits.memory),
-        ("RLIMIT_MEMLOCK", 0, 0),
-    ]
-    if processes is not None:
-        found.append(("RLIMIT_NPROC", processes, processes))
-    import resource
-
-    return [one for one in found if hasattr(resource, one[0])]
-
-
-def sweep_processes(mark: str) -> int:
-    """Kill every process that carries a run's mark; gives how many there were.
-
-    Args:
-        mark: Value of the variable.
-    """
-    wanted = f"{MARK}={mark}".encode()
-    killed = 0
-    for _ in range(50):
-        found = [pid for pid in _processes() if mark and wanted in _environment(pid).split(b"\0")]
-        if not found:
-            break
-        for pid in found:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
-        time.sleep(0.005)
-    return killed
-
-
-def _processes() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names only
-    except OSError:
-        return []
-
-
-def _environment(pid: int) -> bytes:
-    with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - read as it is
-        return file.read(1 << 20)
-    return b""
+        if reason != "exit" and self._asked is not None:
+            reason = self._asked
+        return Ending(code, reason, self._out, self._err, answer["left"])

@@ -21,7 +21,16 @@ __all__ = ["Cancel", "Guarantee", "OutputHandler", "ScriptRequest", "ScriptRunne
 Stream = Literal["stdout", "stderr"]
 
 Guarantee = Literal[
-    "limits", "process_limit", "disk_watch", "tree_kill", "clean_env", "network", "fs_read", "fs_write", "processes", "disk"
+    "limits",
+    "process_limit",
+    "disk_watch",
+    "tree_kill",
+    "clean_env",
+    "network",
+    "fs_read",
+    "fs_write",
+    "processes",
+    "disk",
 ]
 """What a runner can promise.
 

@@ -144,9 +144,7 @@ def own_uid(number: int) -> int:
     return first + count - 1 - number % (count // 2)  # from the far end, where nobody is
 
 
-def fence(
-    rung: Rung, *, skill: Path, work: Path, roots: Iterable[str], network: bool, uid: int | None
-) -> Fence:
+def fence(rung: Rung, *, skill: Path, work: Path, roots: Iterable[str], network: bool, uid: int | None) -> Fence:
     """Return the orders of a rung for one run.
 
     Args:
@@ -200,7 +198,7 @@ def _bubblewrap(
         words += ["--ro-bind-try", path, path]
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--bind", f"{work}/shm", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
-    words += ["--bind", f"{work}/tmp", "/tmp"]  # noqa: S108
+    words += ["--bind", f"{work}/tmp", _TEMPORARY]  # noqa: S108
     for path in roots:  # after /tmp, for an interpreter may be there
         words += ["--ro-bind", path, path]
     words += ["--bind", f"{work}/work", f"{_INSIDE}/work", "--ro-bind", str(skill), f"{_INSIDE}/skill"]

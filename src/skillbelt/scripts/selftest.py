@@ -95,9 +95,10 @@ def tried(run: Callable[[ScriptRequest], ScriptResult], *, cache: Path) -> str |
         tcp.bind(("127.0.0.1", 0))
         tcp.listen()
         tcp.setblocking(False)
-        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as udp, closing(
-            socket.socket(socket.AF_UNIX)
-        ) as unix:
+        with (
+            closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as udp,
+            closing(socket.socket(socket.AF_UNIX)) as unix,
+        ):
             port = tcp.getsockname()[1]
             udp.bind(("127.0.0.1", port))
             udp.setblocking(False)

@@ -158,7 +158,9 @@ class FsspecTree:
         return Chunk(data, max(total, offset + len(data)) if data else total, version=version_of(info))
 
     def version(self, folder: str, path: str) -> str | None:
-        """Return the version of a file without reading it, ``None`` when it takes a read to tell."""
+        """Return the version of a file without reading it, ``None`` when it takes a read to tell, and of a folder."""
+        if not path:
+            return None  # a store knows no versions of folders: nothing is listed to learn that
         parent, _, name = join(folder, path).rpartition("/")
         try:
             info = self._info(self._folder(parent), name, path)

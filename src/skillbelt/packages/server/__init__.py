@@ -73,7 +73,8 @@ def registry_app(
         ['/.well-known/cleverthis-packages', '/browse']
     """
     try:
-        from skillbelt.packages.server.app import Bounds, application
+        from skillbelt.packages.server.app import application
+        from skillbelt.packages.server.requests import Bounds
     except ModuleNotFoundError as error:
         raise MissingExtraError("The registry server", extra="serve") from error
     access = Access(publish_keys, read_keys)

@@ -15,18 +15,15 @@ business; who may do what is judged in :mod:`skillbelt.packages.server.access`.
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -39,39 +36,30 @@ from skillbelt.errors import (
     did_you_mean,
 )
 from skillbelt.packages.canonical import canonicalize, id_of, integrity
-from skillbelt.packages.ids import PackageId, PackageType
-from skillbelt.packages.limits import PackageLimits
+from skillbelt.packages.ids import PackageId
 from skillbelt.packages.reading import read_package
 from skillbelt.packages.references import PackageReference
 from skillbelt.packages.server.access import Access
-from skillbelt.packages.server.answers import BadRequestError, answer, failed, refuse
+from skillbelt.packages.server.answers import answer, failed, refuse
 from skillbelt.packages.server.entries import Entry, Store
-from skillbelt.packages.versions import LATEST, is_concrete, normalize_version, select, sort_versions
+from skillbelt.packages.server.requests import (
+    TYPE,
+    Bounds,
+    asked_for,
+    check_type,
+    page_size,
+    received,
+    token_in,
+    token_of,
+)
+from skillbelt.packages.versions import LATEST, is_concrete, select, sort_versions
 from skillbelt.packages.violations import Violation, refused
 from skillbelt.sources.paths import shown
 
-__all__ = ["Bounds", "application"]
+__all__ = ["application"]
 
-_TYPE = PackageType.SKILL
 _WELL_KNOWN = "/.well-known/cleverthis-packages"
-_NAME_BYTES = 240
-"""A name is that of a folder on disk, where 255 bytes are the most; 64 letters may have 256."""
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How much a request may take.
-
-    Attributes:
-        package: Of a document that is published.
-        upload_seconds: Seconds in which it must have arrived.
-        page_size: Packages in one page of a listing.
-    """
-
-    package: PackageLimits
-    upload_seconds: float
-    page_size: int
 
 
 def application(store: Store, access: Access, *, name: str, bounds: Bounds) -> Starlette:
@@ -129,7 +117,7 @@ class _Registry:
             "format": "skillbelt.registry/1",
             "name": self._name,
             "api": f"{request.scope.get('root_path', '').rstrip('/')}/",
-            "types": [_TYPE.value],
+            "types": [TYPE.value],
             "authentication": "none" if self._access.open else "bearer",
             "publishing": "bearer" if self._access.publishing else "none",
             "limits": {"package_bytes": self._bounds.package.document_bytes, "page_size": self._bounds.page_size},
@@ -138,14 +126,14 @@ class _Registry:
 
     def by_id(self, request: Request) -> Response:
         """Give a package by its id. The same content may have many names, so this answer has none: it never changes."""
-        package = PackageId.parse(request.path_params["id"], expect=_TYPE)
+        package = PackageId.parse(request.path_params["id"], expect=TYPE)
         canonical = self._store.content(package)
         if canonical is None:
             raise PackageNotFoundError(f"This registry has no package {package}.", details={"id": str(package)})
         facts = {
             "id": str(package),
             "integrity": integrity(canonical),
-            "type": _TYPE.value,
+            "type": TYPE.value,
             "namespace": None,
             "name": json.loads(canonical)["name"],
             "version": None,
@@ -154,7 +142,7 @@ class _Registry:
 
     def by_name(self, request: Request) -> Response:
         """Give a version of a package; the answer says which one an alias led to."""
-        namespace, name, wanted = _asked(request)
+        namespace, name, wanted = asked_for(request)
         entry = self._found(namespace, name, wanted)
         canonical = self._store.content(PackageId.parse(entry.id))
         if canonical is None:
@@ -163,31 +151,31 @@ class _Registry:
 
     def versions(self, request: Request) -> Response:
         """List the versions of a package, highest first."""
-        namespace, name, _ = _asked(request)
-        told = {"type": _TYPE.value, "namespace": namespace, "name": name, "versions": self._known(namespace, name)}
+        namespace, name, _ = asked_for(request)
+        told = {"type": TYPE.value, "namespace": namespace, "name": name, "versions": self._known(namespace, name)}
         return answer(request, _json(told), private=self._private)
 
     def browse(self, request: Request) -> Response:
         """List packages, each with its highest version; page by page, in the order of their names."""
         asked = request.query_params
-        wanted, namespace = asked.get("type") or _TYPE.value, asked.get("namespace") or None
-        _check_type(wanted)
+        wanted, namespace = asked.get("type") or TYPE.value, asked.get("namespace") or None
+        check_type(wanted)
         if namespace is not None:
             PackageReference.parse(f"registry:{namespace}/any")
-        size = _page_size(asked.get("page_size"), self._bounds.page_size)
-        after = _token(asked.get("page_token"))
-        found = [each for each in self._store.packages(namespace) if each > after] if wanted == _TYPE else []
+        size = page_size(asked.get("page_size"), self._bounds.page_size)
+        after = token_in(asked.get("page_token"))
+        found = [each for each in self._store.packages(namespace) if each > after] if wanted == TYPE else []
         page = found[:size]
         entries = [entry for each in page if (entry := self._highest(*each)) is not None]
         told = {
             "packages": [{**_facts(entry), "description": entry.description, "size": entry.size} for entry in entries],
-            "next_page_token": _token_of(page[-1]) if len(found) > size else None,
+            "next_page_token": token_of(page[-1]) if len(found) > size else None,
         }
         return answer(request, _json(told), private=self._private)
 
     async def publish(self, request: Request) -> Response:
         """Add a version; nothing is read from a caller who may not."""
-        namespace, name, version = _asked(request)
+        namespace, name, version = asked_for(request)
         self._access.may_publish(request.headers.get("authorization"), namespace)
         if "version" not in request.query_params or not is_concrete(version):
             raise InvalidPackageReferenceError(
@@ -195,7 +183,7 @@ class _Registry:
                 "say for example '?version=v1.2.3'.",
                 details={"version": version[:200]},
             )
-        body = await self._received(request)
+        body = await received(request, self._bounds)
         entry, new = await run_in_threadpool(self._published, namespace, name, version, body)
         location = f"{request.url.path}?version={entry.version}"
         told = Response(_json(_facts(entry)), 201 if new else 200, media_type="application/json")
@@ -237,34 +225,6 @@ class _Registry:
         version = select(LATEST, versions) or next(iter(versions), None)
         return None if version is None else self._store.entry(namespace, name, version)
 
-    async def _received(self, request: Request) -> bytes:
-        """Return the body of a request, as long as it keeps to the bounds."""
-        bound = self._bounds.package.document_bytes
-        too_large = BadRequestError(
-            f"The document is larger than the {bound} bytes that are taken here; leave out what is not needed.",
-            413,
-            "PackageTooLarge",
-        )
-        said = request.headers.get("content-length", "")
-        if said.isascii() and said.isdecimal() and int(said[:20]) > bound:
-            raise too_large
-        if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise BadRequestError("Documents are taken as they are; send it without a Content-Encoding.", 415)
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self._bounds.upload_seconds):
-                async for piece in request.stream():
-                    body += piece
-                    if len(body) > bound:
-                        raise too_large
-        except TimeoutError:
-            raise BadRequestError(
-                f"The document did not arrive within {self._bounds.upload_seconds:g} seconds; send it again.", 408
-            ) from None
-        except ClientDisconnect:
-            raise BadRequestError("The document did not arrive in full; send it again.") from None
-        return bytes(body)
-
     def _published(self, namespace: str, name: str, version: str, body: bytes) -> tuple[Entry, bool]:
         document = read_package(body, limits=self._bounds.package).to_document()
         wrong = [
@@ -279,7 +239,7 @@ class _Registry:
         entry = Entry(
             id=str(id_of(canonical)),
             integrity=integrity(canonical),
-            type=_TYPE.value,
+            type=TYPE.value,
             namespace=namespace,
             name=name,
             version=version,
@@ -288,55 +248,6 @@ class _Registry:
             release_date=released if isinstance(released, str) else None,
         )
         return entry, self._store.publish(entry, canonical)
-
-
-# --- requests ---------------------------------------------------------------------------------------------------------
-
-
-def _check_type(text: str) -> None:
-    if text not in list(PackageType):
-        raise InvalidPackageReferenceError(
-            f"{shown(text)} is no type of package; this registry holds {_TYPE.value!r}.", details={"type": text[:200]}
-        )
-
-
-def _asked(request: Request) -> tuple[str, str, str]:
-    """Return namespace, name and version of a request; they become paths, so nothing odd gets past here."""
-    kind, namespace, name = (request.path_params[part] for part in ("type", "namespace", "name"))
-    version = request.query_params.get("version") or LATEST
-    _check_type(kind)
-    reference = PackageReference.parse(f"registry:{namespace}/{name}@{version}")
-    if len(name.encode()) > _NAME_BYTES:
-        raise InvalidPackageReferenceError(
-            f"The name has {len(name.encode())} bytes; at most {_NAME_BYTES} can be stored.", details={"name": name}
-        )
-    if kind != _TYPE:
-        raise PackageNotFoundError(f"This registry holds no packages of the type {kind!r}.", details={"type": kind})
-    return str(reference.namespace), str(reference.name), normalize_version(version)
-
-
-def _page_size(text: str | None, most: int) -> int:
-    if text is None:
-        return most
-    if not (text.isascii() and text.isdecimal() and int(text[:10]) > 0):
-        raise BadRequestError(f"page_size must be a whole number from 1 up, not {shown(text)}.")
-    return min(int(text[:10]), most)
-
-
-def _token_of(last: tuple[str, str]) -> str:
-    return base64.urlsafe_b64encode("/".join(last).encode()).decode().rstrip("=")
-
-
-def _token(text: str | None) -> tuple[str, str]:
-    """Return the package after which a page begins: a name, so that publications in between shift nothing."""
-    if not text:
-        return ("", "")
-    try:
-        padded = text + "=" * (-len(text) % 4)
-        namespace, _, name = base64.b64decode(padded, b"-_", validate=True).decode().partition("/")
-    except ValueError:
-        raise BadRequestError(f"{shown(text)} is no page_token; take it from the page before.") from None
-    return namespace, name
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------

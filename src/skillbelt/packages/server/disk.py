@@ -2,7 +2,7 @@
 
 ::
 
-    registry.json                              what this folder is
+    skillbelt-registry.json                    what this folder is
     packages/skl/a1/b2c3….json                 canonical bytes, under the hex digits of their id
     skill/<namespace>/<name>/<version>.json    one entry: id, integrity, description
     .staging/                                  files that are being written
@@ -30,7 +30,7 @@ from skillbelt.packages.server.entries import Entry
 
 __all__ = ["MARKER", "DiskStore"]
 
-MARKER = "registry.json"
+MARKER = "skillbelt-registry.json"
 _FORMAT = {"format": "skillbelt.registry-folder/1"}
 _ABANDONED = 3600.0
 """Seconds after which a file in staging belongs to no running publication any more."""

@@ -4,8 +4,8 @@ Subclass :class:`RunnerContract`, say how to make a runner, and let pytest or un
 not guarantee is not checked and reported as skipped; what it does guarantee is attacked.
 """
 
-from skillbelt.testing.runners.attacks import ATTACKS, Attack
 from skillbelt.testing.runners.attacked import AttackChecks
+from skillbelt.testing.runners.attacks import ATTACKS, Attack
 from skillbelt.testing.runners.honest import HonestChecks
 from skillbelt.testing.runners.hooks import RunnerHooks
 from skillbelt.testing.runners.limits import LimitChecks

@@ -86,7 +86,10 @@ class HonestChecks(RunnerHooks):
         """Without an executable bit, with the first line of Windows (S2-47)."""
         if not {"sh", "bash"} & set(self.languages):
             raise self.left_out("it has no shell")
-        files = {"scripts/run.sh": '#!/bin/sh\necho "$1|$#"\n', "scripts/crlf": "#!/usr/bin/env python3\r\nprint(1)\r\n"}
+        files = {
+            "scripts/run.sh": '#!/bin/sh\necho "$1|$#"\n',
+            "scripts/crlf": "#!/usr/bin/env python3\r\nprint(1)\r\n",
+        }
         result = self.run_script(script("", **files), "a b", "c", path="scripts/run.sh")
         same((result.stdout, result.exit_code), ("a b|2\n", 0), f"The shell script (stderr: {result.stderr[-300:]})")
         same(self.run_script(script("", **files), path="scripts/crlf").stdout, "1\n", "The script with a Windows line")
@@ -159,9 +162,7 @@ class HonestChecks(RunnerHooks):
             sys.stdout.write(key[:10]); sys.stdout.flush(); sys.stdout.write(key[10:])
         """
         secret = "s3cr3t-value-0123456789"  # noqa: S105 - made up
-        result = self.run_script(
-            code, secrets={"PROBE_KEY": secret}, on_output=lambda _, line: heard.append(line)
-        )
+        result = self.run_script(code, secrets={"PROBE_KEY": secret}, on_output=lambda _, line: heard.append(line))
         same(result.exit_code, 0, f"The exit code (stderr: {result.stderr[-200:]})")
         holds(result.stdout.startswith("23 "), f"The script did not get the secret: {result.stdout!r}.")
         holds(secret not in f"{result!r} {result.stdout} {result.stderr} {heard}", "The secret came back.")

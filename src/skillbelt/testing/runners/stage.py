@@ -63,13 +63,15 @@ class Stage:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
         for root, _, files in os.walk(self.root):
-            os.chmod(root, 0o777)  # noqa: S103
+            Path(root).chmod(0o777)  # noqa: S103
             for name in files:
-                os.chmod(os.path.join(root, name), 0o666)  # noqa: PTH118, S103
+                Path(root, name).chmod(0o666)  # noqa: PTH118, S103
         self._before = self._files()
         self.tcp = enter(closing(socket.create_server(("127.0.0.1", 0))))
         self.port = self.tcp.getsockname()[1]
-        self.udp = enter(closing(socket.socket(socket.AF_INET6 if socket.has_ipv6 else socket.AF_INET, socket.SOCK_DGRAM)))
+        self.udp = enter(
+            closing(socket.socket(socket.AF_INET6 if socket.has_ipv6 else socket.AF_INET, socket.SOCK_DGRAM))
+        )
         if self.udp.family == socket.AF_INET6:
             self.udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         self.udp.bind(("", 0))
@@ -86,7 +88,7 @@ class Stage:
         for one_socket in (self.tcp, self.udp, self.unix, self.abstract, self.datagrams):
             one_socket.setblocking(False)
         environment = {"VICTIM": CANARY.strip(), "PATH": "/usr/bin:/bin"}
-        self.victim = subprocess.Popen(["/bin/sleep", "300"], env=environment, cwd=self.root / "outside")  # noqa: S603
+        self.victim = subprocess.Popen(["/bin/sleep", "300"], env=environment, cwd=self.root / "outside")
         self._stack.callback(self._end_victim)
         # What a runner loses comes to this process instead of vanishing into the system's first one.
         _adopt(orphans=True)
@@ -115,7 +117,7 @@ class Stage:
             "tag": self.tag,
             "shadow": self.root / "outside" / "shadow",
             "late": self.root / "outside" / "late",
-            "disk": os.makedev(254, 0) if not os.path.exists("/dev/vda") else os.stat("/dev/vda").st_rdev,  # noqa: PTH110, PTH116
+            "disk": os.makedev(254, 0) if not os.path.exists("/dev/vda") else os.stat("/dev/vda").st_rdev,  # noqa: PTH110
             "dropped": int(os.geteuid() != 0),
             **calls,
         }
@@ -123,7 +125,10 @@ class Stage:
     def request(self, attack: Attack) -> dict[str, Any]:
         """Return an attack as the files of a skill and what is handed in with it."""
         places = self.places()
-        fill = lambda text: re.sub(r"%\((\w+)\)[sd]", lambda m: str(places[m[1]]), text)  # noqa: E731
+
+        def fill(text: str) -> str:
+            return re.sub(r"%\((\w+)\)[sd]", lambda match: str(places[match[1]]), text)
+
         files = {path: fill(text) for path, text in attack.files.items()}
         given = {path: fill(data.decode()).encode() for path, data in attack.given.items()}
         return {"files": script(fill(attack.code), **files), "given": given}
@@ -166,7 +171,7 @@ class Stage:
     def _nothing_left(self, what: str) -> None:
         deadline = time.monotonic() + 3
         while True:
-            left = _descendants(os.getpid()) - self._processes
+            left = {pid for pid in _descendants(os.getpid()) - self._processes if not _adopted_and_dead(pid)}
             if not left:
                 break
             holds(time.monotonic() < deadline, f"{what} left processes: {sorted(left)}.")
@@ -189,6 +194,17 @@ def _adopt(*, orphans: bool) -> None:
     """Make orphans below this process its children, or the system's again; nothing where that cannot be asked for."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(36, int(orphans), 0, 0, 0)
+
+
+def _adopted_and_dead(pid: int) -> bool:
+    """Whether a process is dead and waits for this one, its parent since its own died; then it is buried."""
+    with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+        words = file.read().rpartition(b")")[2].split()
+        if words[0] == b"Z" and int(words[1]) == os.getpid():
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            return True
+    return False
 
 
 def _accepts(listening: socket.socket) -> bool:

@@ -121,9 +121,7 @@ ATTACKS = (
         "shadowing_modules",
         "clean_env",
         "print('ran')",
-        files={name: "open('%(shadow)s', 'w').write('x')\n" for name in (
-            "scripts/json.py", "scripts/ctypes.py", "scripts/sitecustomize.py", "scripts/usercustomize.py", "scripts/encodings.py",
-        )},
-        given={name: b"open('%(shadow)s', 'w').write('x')\n" for name in ("os.py", "marshal.py", "sitecustomize.py", "python3")},
+        files=dict.fromkeys(("scripts/json.py", "scripts/ctypes.py", "scripts/sitecustomize.py", "scripts/usercustomize.py", "scripts/encodings.py"), "open('%(shadow)s', 'w').write('x')\n"),
+        given=dict.fromkeys(("os.py", "marshal.py", "sitecustomize.py", "python3"), b"open('%(shadow)s', 'w').write('x')\n"),
     ),
 )  # fmt: skip

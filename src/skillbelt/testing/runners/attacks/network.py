@@ -69,7 +69,9 @@ ATTACKS = (
         "network",
         "import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW); print('PWNED packets')",
     ),
-    Attack("vsock", "network", "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); print('PWNED vsock')"),
+    Attack(
+        "vsock", "network", "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); print('PWNED vsock')"
+    ),
     Attack(
         "netlink",
         "network",
