@@ -32,7 +32,6 @@ from skillbelt import (
     MappingSource,
     ResourcePathError,
     SkillError,
-    SkillNotFoundError,
     SkillRouter,
     SourceError,
     TokenBudget,
@@ -44,7 +43,7 @@ from skillbelt import (
 from skillbelt.parsing import callable_name
 from skillbelt.sources import kept
 from skillbelt.testing import SourceContract
-from skillbelt.testing.contract.base import CALLS, FILES, joined, skill_file
+from skillbelt.testing.contract.base import CALLS, FILES, joined, polite, skill_file
 from skillbelt.testing.contract.files import _LOSSLESS as LOSSLESS
 from skillbelt.text import estimate_tokens
 
@@ -62,21 +61,6 @@ LARGE = 4 << 20
 _spec = importlib.util.spec_from_file_location("build_layout", DATA / "security" / "build_layout.py")
 build_layout = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(build_layout)
-
-
-RUN = {
-    # How many cases of each table are run; the others do not apply, for the reasons in LACKS and in *_left_out.
-    "directory": (50, 43, 42),
-    "package": (50, 43, 42),
-    "mapping": (49, 29, 38),
-    "zip": (50, 42, 42),
-    "tar": (50, 42, 42),
-    "zipped package": (50, 41, 40),
-    "memory": (49, 29, 37),
-    "s3": (13, 12, 7),
-    "http 0.2.0": (49, 41, 40),
-    "http 0.1.0": (48, 29, 36),
-}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +81,20 @@ def kind_of(error):
 
 # --- what is run ------------------------------------------------------------------------------------------------------
 
+RUN = {
+    # How many of the 50 cases of the format, the 45 of paths and the 42 of SKILL.md files. The others do not apply, for
+    # the reasons in LACKS (places.py) and below; the two races (P40, P41) are run by test_security_cases.py alone.
+    "directory": (50, 43, 42),
+    "package": (50, 43, 42),
+    "mapping": (49, 29, 38),
+    "zip": (50, 42, 42),
+    "tar": (50, 42, 42),
+    "zipped package": (50, 41, 40),
+    "memory": (49, 29, 37),
+    "s3": (13, 12, 7),
+    "http 0.2.0": (49, 41, 40),
+    "http 0.1.0": (48, 29, 36),
+}
 ON_S3 = {
     # Each request takes a while there, and the tree is that of memory://, all cases of which are run: so only those
     # whose names, bytes or listings go over the wire in a way of their own.
@@ -152,7 +150,7 @@ def spec_left_out(kind, case):
     return None
 
 
-def spec_wanted(kind, case, mode):
+def spec_wanted(kind, case, mode, asked):
     """The answer of the index of cases, and where a place must differ from it."""
     want, lenient = case[mode], case["lenient"]
     wrong = set(want["errors"])
@@ -168,19 +166,20 @@ def spec_wanted(kind, case, mode):
         if outcome == "ok" and name != case["dir"]:
             name, said = case["dir"], said | {"index-mismatch"}
     if outcome == "error":
-        return mode, outcome, wrong
+        # A name that no skill can have under a profile is not looked for (S3-27), whatever a folder is called.
+        looked_for = kind in PUBLISHED or callable_name(asked, MODES[mode])
+        return mode, outcome, wrong, "InvalidSkillError" if looked_for else "SkillNotFoundError"
     return mode, outcome, name, lenient["description"], lenient["body"].strip(), wrong, said
 
 
-def spec_answer(kind, case, mode, source, asked):
+def spec_answer(kind, mode, source, asked):
+    """What a place answers: what is listed is what is loaded, and what cannot be loaded is not listed."""
     listed = [(summary.name, summary.description) for summary in source.list()]
     try:
         skill = source.load(listed[0][0] if listed else asked)
-    except (InvalidSkillError, SkillNotFoundError) as error:
-        # A name that no skill can have under a profile is not looked for (S3-27), whatever a folder is called.
-        looked_for = kind in PUBLISHED or callable_name(asked, MODES[mode])
-        kept = listed if kind not in PUBLISHED else []
-        return mode, "error", codes(source.diagnostics(), "error"), isinstance(error, InvalidSkillError), looked_for, kept
+    except SkillError as error:
+        outcome = "error" if kind in PUBLISHED or not listed else "listed all the same"
+        return mode, outcome, codes(source.diagnostics(), "error"), kind_of(error)
     assert listed == [(skill.name, skill.description)]
     body = skill.instructions.replace("\r\n", "\n").strip()
     found = source.diagnostics()
@@ -195,7 +194,7 @@ def test_a_skill_of_the_format_is_the_same_wherever_it_lies(kind, case, places):
         source = places.make(kind, layout, profile=profile)
         named = told(layout, case["dir"])
         asked = named[0] if named and kind == "http 0.2.0" else case["dir"]
-        assert spec_answer(kind, case, mode, source, asked) == spec_wanted(kind, case, mode)
+        assert spec_answer(kind, mode, source, asked) == spec_wanted(kind, case, mode, asked)
 
 
 def below_root(case, kind, path):
@@ -287,6 +286,14 @@ def path_left_out(kind, case):
     return layout.lacking(kind)
 
 
+def clean(error, base="", sent=""):
+    """Check what holds for every error: short, printable, silent about the host; what was sent may be in it."""
+    text = str(error)
+    polite(text, "an error")
+    assert not base or base not in text.replace(sent or " ", "")
+    assert not any(canary in text for canary in CANARIES)
+
+
 def brief(data):
     """Bytes that a failing test can print."""
     return data if len(data) < 600 else hashlib.sha256(data).hexdigest()
@@ -306,10 +313,8 @@ def path_answers(source, case, base):
                 resource = source.read(skill, path)
                 answers.append((brief(resource.data), resource.total, resource.truncated))
         except SkillError as error:
-            text = str(error)
-            assert len(text) <= 1024 and text.isprintable() and base not in text.replace(skill or " ", "")
-            assert not any(canary in text for canary in CANARIES)
             answers.append(kind_of(error))
+            clean(error, base, sent=skill)
     return answers
 
 
@@ -355,6 +360,8 @@ def test_a_path_is_answered_the_same_wherever_the_skill_lies(kind, case, places,
     reference = path_answers(path_source("directory", layout, case), case, base)
     answers = path_answers(path_source(kind, layout, case), case, base)
     assert answers == path_wanted(kind, case, layout, reference)
+    if case["expect"] == "deny" and case["id"] != "P38":  # zeros are denied to a model: they are no text
+        assert all(answer in errors.__all__ for answer in answers if not isinstance(answer, list))
     if case["expect"] == "allow":
         assert {answer[0] for answer in answers} == {case["content"].encode()}
 
@@ -403,7 +410,7 @@ def asked_for(source, name):
     try:
         return source.load(name).instructions
     except SkillError as error:
-        assert len(str(error)) <= 1024 and str(error).isprintable()
+        clean(error)
         return kind_of(error), codes(getattr(error, "diagnostics", ()))
 
 
@@ -446,7 +453,8 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
     if kind in PUBLISHED:
         assert_published(kind, layout, source, reference, asked)
     elif code := layout.refused(kind) or (case["id"] == "F10" and TWICE.get(kind)):
-        return assert_refused(source, code)
+        assert_refused(source, code)
+        return
     else:
         assert [(s.name, s.description, places.relative(source, s.location)) for s in source.list()] == listed
         assert asked_for(source, asked) == asked_for(reference, asked)
@@ -456,7 +464,6 @@ def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
             told_of(places, reference, d, **same) for d in reference.diagnostics()
         ]
     assert [source.load(f"good-{x}").instructions for x in "az"] == ["Body of good-a.\n", "Body of good-z.\n"]
-    return None
 
 
 def test_every_case_is_run_wherever_it_applies():
@@ -467,7 +474,10 @@ def test_every_case_is_run_wherever_it_applies():
     )
     assert [len(all_cases) for _, all_cases, _ in tables] == [50, 45, 42]
     run = {
-        kind: tuple(sum(why_not(*table[:1], kind, case, table[2]) is None for case in table[1]) for table in tables)
+        kind: tuple(
+            sum(why_not(table, kind, case, left_out) is None for case in all_cases)
+            for table, all_cases, left_out in tables
+        )
         for kind in KINDS
     }
     assert run == RUN
@@ -496,8 +506,8 @@ def test_files_are_read_as_of_the_activation_wherever_the_skill_lies(kind, place
 
 
 def test_of_a_published_skill_another_text_or_other_files_are_another_generation(places):
-    for kind, code in (("http 0.2.0", places.make), ("http 0.1.0", places.make)):
-        source = code(kind, NOTES, fresh=0)
+    for kind in PUBLISHED:
+        source = places.make(kind, NOTES, fresh=0)
         before = source.bundle("mail")
         assert [info.path for info in before.resources] == ["references/more.md", "references/rules.md"]
         for path in ("mail/SKILL.md", "mail/new.md"):
@@ -537,10 +547,8 @@ def test_a_bundle_in_a_bucket_takes_one_listing_a_folder_and_one_read(places):
     source.list()
     places.bucket.forget()
     source.bundle("mail")
-    kinds = [
-        kind.partition("mail/")[0].partition(" ")[0] + " " + kind.partition("mail/")[2] for kind in places.bucket.kinds
-    ]
-    assert kinds == ["list ", "get SKILL.md 0-1048576", "list references/"]
+    asked = [kind.split(" ")[0] + kind.partition("/mail")[2] for kind in places.bucket.kinds]
+    assert asked == ["list/", "get/SKILL.md 0-1048576", "list/references/"]
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------
@@ -745,7 +753,7 @@ def test_ten_thousand_skills_are_listed_in_bounded_memory_and_a_catalog_of_them_
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    print(f"{kind}: listing {len(listed)} skills takes {peak / MIB:.1f} MiB at most")
+    print(f"{kind}: listing {len(listed)} skills takes {peak / MIB:.1f} MiB at most")  # noqa: T201 - shown by -s
     assert peak <= 32 * MIB  # less than half of the bodies: none is kept
     assert [summary.name for summary in listed] == [f"skill-{n:05}" for n in range(MANY)]
     assert source.diagnostics() == ()

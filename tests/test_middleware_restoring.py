@@ -343,6 +343,21 @@ def test_a_skill_that_was_edited_meanwhile_comes_with_its_new_text_and_says_so(t
         assert orphans(story.last) == []
 
 
+def test_a_file_of_a_skill_that_changed_since_it_was_loaded_is_answered_with_that_until_it_is_loaded_again(tmp_path):
+    root = scenario("C08", tmp_path)
+    (root / "rule-book" / "notes.md").write_text("A note.\n")
+    read = ("read_skill_resource", {"name": "rule-book", "path": "notes.md"})
+    steps = [[load("rule-book")], [read], "read", [read], [load("rule-book")], [read], "done"]
+    story = Story(steps, [SkillsMiddleware(SkillRouter.from_directory(root))], checkpointer=InMemorySaver())
+    story.say("go")
+    assert "A note." in results(story.last)[-1].text
+    edit(root, "rule-book", "KETTLE", "TEAPOT")
+    story.say("again")
+    *_, stale, _, again = [result.text for result in results(story.last)]
+    assert "was changed after it was loaded" in stale and "load_skill" in stale and "A note." not in stale
+    assert "A note." in again
+
+
 def test_a_skill_that_is_gone_is_said_to_be_gone_once_its_text_is(tmp_path):
     root = scenario("C08", tmp_path)
     router = SkillRouter.from_directory(root)

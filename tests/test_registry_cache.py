@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillbelt.errors import IntegrityError, LimitError, MissingExtraError, RegistryNetworkError, SourceError
-from skillbelt.packages import cache_database, cache_flights
+from skillbelt.packages import cache_database, cache_flights, cache_rows
 from skillbelt.packages.cache import RegistryCache, default_cache_folder
 from skillbelt.packages.canonical import id_of
 from skillbelt.packages.ids import PackageId
@@ -297,7 +297,7 @@ def test_a_damaged_alias_is_dropped_and_counted(folder: Path) -> None:
         for change in ("value = x'00'", "learned = 1e18", "value = NULL"):
             with sqlite3.connect(database(folder)) as connection:
                 key = ("one", "two", "three")[("value = x'00'", "learned = 1e18", "value = NULL").index(change)]
-                name = cache_database._hashed(key)
+                name = cache_rows.hashed(key)
                 try:
                     connection.execute(f"UPDATE alias SET {change} WHERE key = ?", (name,))
                 except sqlite3.IntegrityError:  # the table holds no NULL
@@ -424,6 +424,7 @@ def test_two_versions_of_the_tables_do_not_meet(folder: Path, monkeypatch: pytes
         today.put(IDS[A], A)
         with monkeypatch.context() as patch:
             patch.setattr(cache_database, "SCHEMA", 2)
+            patch.setattr(cache_rows, "SCHEMA", 2)
             tomorrow = RegistryCache(folder)
             tomorrow.put(IDS[B], B)
             assert tomorrow.get(IDS[A]) is None

@@ -624,7 +624,7 @@ def test_the_folder_is_laid_out_as_documented(client: httpx.Client, folder: Path
     packed = skill()
     publish(client, packed)
     content = f"packages/skl/{packed.id.sha1[:2]}/{packed.id.sha1[2:]}.json"
-    assert stored(folder) == [content, "skillbelt-registry.json", "skill/acme/pdf/v1.0.0.json"]
+    assert stored(folder) == [content, "skill/acme/pdf/v1.0.0.json", "skillbelt-registry.json"]
     assert (folder / content).read_bytes() == canonicalize(packed.document)
 
 

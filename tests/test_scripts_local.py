@@ -41,7 +41,9 @@ materialise = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(materialise)
 
 HEAD = "---\nname: {0}\ndescription: Does {0}.\n---\nRun a script.\n"
-PRINTS = "import pathlib, sys\nprint(pathlib.Path(__file__).parents[1].joinpath('references/a.txt').read_text(), sys.argv[1:])\n"
+PRINTS = """import pathlib, sys
+print(pathlib.Path(__file__).parents[1].joinpath('references/a.txt').read_text(), sys.argv[1:])
+"""
 FILES = {
     "tool/SKILL.md": HEAD.format("tool"),
     "tool/scripts/main.py": PRINTS,
@@ -396,7 +398,11 @@ def test_a_model_is_told_how_a_run_ended(code, said, tmp_path):
 
 
 def test_a_conversation_keeps_its_folder_through_the_tools(runner, tmp_path, nothing_left):
-    code = "import sys, pathlib\np = pathlib.Path('n'); p.write_text(str(int(p.read_text() if p.exists() else 0) + 1)); print(p.read_text())"
+    code = """import pathlib
+p = pathlib.Path('n')
+p.write_text(str(int(p.read_text() if p.exists() else 0) + 1))
+print(p.read_text())
+"""
     tool = {s.name: s for s in skill_tools(SkillRouter(skills(code), runner=runner))}["run_skill_script"]
     with Workspace(cache=tmp_path / "cache") as workspace:
         with using(workspace):

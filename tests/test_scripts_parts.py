@@ -207,7 +207,7 @@ def test_other_languages_run_when_they_are_installed(tmp_path):
         try:
             result = runner.run(ScriptRequest("t", name, files, ("a b", "$x")))
         except ScriptError as error:
-            assert "not installed" in str(error)
+            assert "not installed" in str(error)  # noqa: PT017 - or it runs
             continue
         assert result.stdout == "a b|$x\n", (name, result)
         ran += 1
@@ -394,7 +394,8 @@ def test_a_skill_is_written_once_read_only_and_found_by_its_digest(tmp_path):
     with cache.folder(FILES) as first, cache.folder(FILES) as second:
         assert first == second == tmp_path / "skills" / FILES.digest / "skill"
         assert modes(first) == {
-            "SKILL.md": 0o444, "deep": 0o555, "deep/er": 0o555, "deep/er/b": 0o444, "scripts": 0o555, "scripts/a.py": 0o555,
+            "SKILL.md": 0o444, "deep": 0o555, "deep/er": 0o555, "deep/er/b": 0o444, "scripts": 0o555,
+            "scripts/a.py": 0o555,
         }  # fmt: skip
         inode = first.stat().st_ino
     with SkillCache(tmp_path).folder(FILES) as again:
@@ -572,7 +573,7 @@ def test_odd_trees_are_removed_whole(tmp_path):
     os.chdir(top)
     try:
         for _ in range(300):
-            os.mkdir("d")
+            Path("d").mkdir()
             os.chdir("d")
     finally:
         os.chdir(here)
@@ -707,7 +708,7 @@ def test_a_supervisor_that_cannot_start_is_an_error_that_leaves_nothing(tmp_path
     monkeypatch.undo()
     gone = LocalRunner(cache=tmp_path, interpreters=Interpreters(commands={"python": [__file__]}))
     monkeypatch.setattr(Interpreters, "_resolved", lambda self, argv: ("/no/such/program",))
-    with pytest.raises(ScriptError, match="cannot be started: .*No such file"):
+    with pytest.raises(ScriptError, match=r"cannot be started: .*No such file"):
         gone.run(ScriptRequest("t", "a.py", files))
     monkeypatch.undo()
     monkeypatch.setattr(process, "BOOT", "import sys; sys.exit(3)")
@@ -789,12 +790,12 @@ def test_a_workspace_on_another_disk_is_an_error(tmp_path, monkeypatch):
     runner = LocalRunner(cache=tmp_path)
     files = SkillFiles.of({"SKILL.md": b"", "a.py": b"print()"})
     with Workspace(cache=tmp_path) as workspace:
-        real = os.rename
+        real = Path.rename
 
-        def rename(source, target, **options):
-            return _refuse() if source == workspace.path else real(source, target, **options)
+        def rename(path, target):
+            return _refuse() if path == workspace.path else real(path, target)
 
-        monkeypatch.setattr("skillbelt.scripts.host.os.rename", rename)
+        monkeypatch.setattr(Path, "rename", rename)
         with pytest.raises(ScriptError, match="another disk"):
             runner.run(ScriptRequest("t", "a.py", files, workspace=workspace))
         monkeypatch.undo()

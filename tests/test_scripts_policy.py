@@ -85,7 +85,8 @@ def test_a_rule_that_means_nothing_is_refused(wrong):
 def test_a_policy_shows_its_rules():
     policy = ScriptPolicy([Rule("allow", skill="a", path="b", trust="user", digest="f" * 64), Rule("deny")])
     assert repr(policy) == (
-        "ScriptPolicy([allow (skill 'a'; path 'b'; trust user; digest ffffffffffff…), deny (everything)], otherwise='deny')"
+        "ScriptPolicy([allow (skill 'a'; path 'b'; trust user; digest ffffffffffff…), deny (everything)], "
+        "otherwise='deny')"
     )
 
 

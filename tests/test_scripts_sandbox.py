@@ -306,7 +306,8 @@ open("a", "w").write("1"); shutil.copy2("a", "b"); os.chmod("b", 0o700); os.utim
 a, b = socket.socketpair(); a.send(b"x"); print(b.recv(1))
 t = threading.Thread(target=print, args=("thread",)); t.start(); t.join()
 print(subprocess.run(["/bin/sh", "-c", "echo shell"], capture_output=True, text=True).stdout.strip())
-p = multiprocessing.get_context("fork").Process(target=print, args=("process",), kwargs={"flush": True}); p.start(); p.join()
+p = multiprocessing.get_context("fork").Process(target=print, args=("process",), kwargs={"flush": True})
+p.start(); p.join()
 import asyncio; asyncio.run(asyncio.sleep(0)); print("loop")
 """
     result = run(runner, code)
@@ -370,8 +371,6 @@ def test_a_script_of_a_router_runs_in_a_sandbox_with_secrets(runner):
     source = MappingSource({"tool/SKILL.md": HEAD, "tool/scripts/main.py": "import os; print(len(os.environ['KEY']))"})
     router = SkillRouter(source, runner=runner, secrets=Secrets({"tool": {"KEY": "0123456789"}}))
     assert router.run("tool", "scripts/main.py").stdout == "10\n"
-    (command,) = [w for w in [runner._fence]]
-    assert command is not None
 
 
 def test_a_secret_is_in_no_command_line(runner):

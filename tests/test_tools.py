@@ -83,6 +83,7 @@ def test_results_carry_facts_for_the_host(router):
         "total": 22,
         "truncated": False,
         "media_type": "text/markdown",
+        "skill_digest": loaded.artifact["digest"],
     }
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Reading",
     "Sight",
     "after",
+    "changed_since",
     "fingerprint",
     "hold",
     "in_use",
@@ -147,6 +148,16 @@ def is_same(held: HeldSkill, digest: str, text: str, arguments: str | None) -> b
     if held.get("unloaded") or held["digest"] != digest or held.get("arguments") != arguments:
         return False
     return held["text"] == text or held.get("by") != "model"
+
+
+def changed_since(held: HeldSkill | None, digest: object) -> bool:
+    """Whether a skill in use is another one now than the one that was loaded.
+
+    Args:
+        held: Its record; a skill that is not in use has no text that a change could make wrong.
+        digest: sha256 of its SKILL.md as it is now, where that is known.
+    """
+    return held is not None and not held.get("unloaded") and isinstance(digest, str) and digest != held["digest"]
 
 
 def removal(name: str) -> dict[str, Any]:

@@ -135,6 +135,15 @@ class Levels:
         self._emit(SkillActivated(skill.name, skill.digest, len(activation.text), activation.truncated))
         return activation
 
+    def digest(self, name: str) -> str:
+        """Return the sha256 of a skill's SKILL.md as it is now: another one than when it was loaded, and it changed.
+
+        Args:
+            name: The skill.
+        """
+        with self._failures(name):
+            return self._desk.reach.bundle(name).skill.digest
+
     # --- level 3 --------------------------------------------------------------------------------------------------
 
     def resources(self, name: str) -> tuple[ResourceInfo, ...]:

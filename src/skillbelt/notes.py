@@ -68,6 +68,17 @@ class Notes:
             "This is its current text; it replaces the one you followed before.]"
         )
 
+    def stale(self, name: str) -> str:
+        """Return the answer to a request for a file of a skill that was changed after it was loaded.
+
+        Args:
+            name: The skill.
+        """
+        return (
+            f"[The skill {_said(name)} was changed after it was loaded, so this file may not be the one its instructions "
+            "speak of. Call load_skill again, then read the file.]"
+        )
+
     def chosen(self, name: str, *, by: str = "user") -> str:
         """Return the line before a text that came without a call of the model.
 

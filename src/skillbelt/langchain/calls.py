@@ -15,7 +15,18 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from skillbelt.active import HeldSkill, Sight, after, fingerprint, hold, in_use, is_same, removal, same_load
+from skillbelt.active import (
+    HeldSkill,
+    Sight,
+    after,
+    changed_since,
+    fingerprint,
+    hold,
+    in_use,
+    is_same,
+    removal,
+    same_load,
+)
 from skillbelt.errors import SkillError
 from skillbelt.fence import Fence
 from skillbelt.langchain.answers import Answer, is_failing, missed, without_ours
@@ -189,6 +200,9 @@ class Call:
         if self._name == UNLOAD and "unloaded" in artifact:
             return self._unloaded(answer, str(artifact["unloaded"]))
         self._tell(artifact)
+        skill = str(artifact.get("skill"))
+        if self._name == READ and changed_since(self._held.get(skill), artifact.get("skill_digest")):
+            return answer.saying(self._notes.stale(skill))
         return result
 
     async def aend(self, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:

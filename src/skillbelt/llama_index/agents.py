@@ -78,7 +78,7 @@ class _Stepping:
             await asyncio.to_thread((await skills.router_of(ctx)).reload)
         kit = await skills.kit_of(ctx)
         self._fence_new_tools()
-        await kept.message_over(ctx)
+        await kept.message_over(ctx, self._desk.scratchpad)
         messages = self._with_system(llm_input, kit)
         events: list[SkillStreamEvent] = _listed(kit) if first else []
         current = await kept.running(ctx, self._desk.scratchpad, self._desk.reasoning)

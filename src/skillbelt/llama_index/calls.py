@@ -232,10 +232,9 @@ class Call:
         noted = await kept.seen(self._ctx, self._desk.owner)
         if noted is not None:
             return name in noted
-        memory = await self._ctx.store.get("memory", default=None)
-        messages = await memory.aget() if memory is not None else []
-        now = await kept.running(self._ctx, self._desk.scratchpad, self._desk.reasoning)
-        return standing([*messages, *now], record)
+        messages = await kept.remembered(self._ctx)
+        messages += await kept.running(self._ctx, self._desk.scratchpad, self._desk.reasoning)
+        return standing(messages, record)
 
     async def _unloaded(self, name: str, mark: str) -> ToolOutput:
         async with kept.editing(self._ctx) as edit:

@@ -77,6 +77,8 @@ class SkillsMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
         return self  # LlamaIndex copies a state that is edited, the memory in it and all; skills are no state
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> list[ChatMessage]:
+        if kept.LOOKING.get():
+            return []
         ctx = _step_context() or self._ctx
         skills = self._skills
         if ctx is None and skills.router is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any, NotRequired, Protocol
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,9 @@ SCRATCHPAD = "scratchpad"
 REASONING = "current_reasoning"
 """Where a ``ReActAgent`` keeps the steps of the current run, unless it is told otherwise."""
 
+
+LOOKING: ContextVar[bool] = ContextVar("skillbelt_looking", default=False)
+"""Whether a tool reads the memory only to see what is in it, and not to ask the model."""
 
 _locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
 
@@ -97,13 +101,15 @@ async def message_mark(ctx: RunContext, scratchpad: str = SCRATCHPAD) -> str:
     return f"{iteration}:{len(done)}:{said}"
 
 
-async def message_over(ctx: RunContext) -> None:
+async def message_over(ctx: RunContext, scratchpad: str = SCRATCHPAD) -> None:
     """Let what the calls of the last message did hold from now on: the model is asked again.
 
     Args:
         ctx: Of the run.
+        scratchpad: Where the agent keeps its messages.
     """
-    if await ctx.store.get(BEFORE, default=None) is not None:
+    before = await ctx.store.get(BEFORE, default=None)
+    if before is not None and before["mark"] != await message_mark(ctx, scratchpad):
         await ctx.store.set(BEFORE, None)
 
 
@@ -210,6 +216,20 @@ async def running(ctx: RunContext, scratchpad: str = SCRATCHPAD, reasoning: str 
     steps = await ctx.store.get(reasoning, default=None) or ()
     observed = [step.get_content() for step in steps if hasattr(step, "observation")]
     return [*messages, *(ChatMessage(role=MessageRole.USER, content=text) for text in observed)]
+
+
+async def remembered(ctx: RunContext) -> list[ChatMessage]:
+    """Return the messages of the memory.
+
+    Args:
+        ctx: Of the run.
+    """
+    memory = await ctx.store.get("memory", default=None)
+    token = LOOKING.set(True)
+    try:
+        return [] if memory is None else list(await memory.aget())
+    finally:
+        LOOKING.reset(token)
 
 
 async def note_seen(ctx: RunContext, owner: str, names: Iterable[str], restored: Iterable[str]) -> list[str]:

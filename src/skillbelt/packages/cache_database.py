@@ -317,7 +317,7 @@ class Database:
 
 
 def _is_damage(error: Exception) -> bool:
-    if isinstance(error, _DamagedError):
+    if isinstance(error, DamagedError):
         return True
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGED

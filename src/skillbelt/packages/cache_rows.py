@@ -53,6 +53,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def newest(connection: sqlite3.Connection) -> int:
+    """Return the number of the last use."""
     return int(connection.execute("SELECT coalesce(max(used), 0) FROM content").fetchone()[0])
 
 
@@ -85,6 +86,7 @@ def shrink(connection: sqlite3.Connection) -> None:
 
 
 def hashed(key: str) -> bytes:
+    """Return what stands for the key of an alias, which may be any text."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -193,7 +192,7 @@ class _inputs:  # noqa: N801 - used as a function
             self._workspace.lock.acquire()
             try:
                 self._workspace.check()
-                os.rename(self._workspace.path, self._work)
+                self._workspace.path.rename(self._work)
             except BaseException as error:
                 self._workspace.lock.release()
                 if isinstance(error, OSError) and not isinstance(error, ScriptError):
@@ -210,11 +209,11 @@ class _inputs:  # noqa: N801 - used as a function
         if self._workspace is None:
             return
         try:
-            # Whatever the script did to the folder itself, the host can use it; an unfinished run leaves what was there.
+            # Whatever the script did to the folder itself; of a run that did not end, what was there before.
             source = self._out if self._out.is_dir() and not self._out.is_symlink() else self._work
             if source.is_dir() and not source.is_symlink():
                 source.chmod(0o700)
-                os.rename(source, self._workspace.path)
+                source.rename(self._workspace.path)
             else:
                 self._workspace.path.mkdir(mode=0o700)
         finally:

@@ -45,7 +45,7 @@ def supervisor() -> tuple[tuple[str, CodeType | None], ...]:
 def nameless() -> IO[bytes]:
     """Return a file without a name, in memory where there are such files."""
     if hasattr(os, "memfd_create"):
-        return open(os.memfd_create("skillbelt"), "w+b", buffering=0)  # noqa: PTH123, SIM115 - the caller closes it
+        return open(os.memfd_create("skillbelt"), "w+b", buffering=0)  # noqa: PTH123 - the caller closes it
     return tempfile.TemporaryFile(buffering=0)
 
 

@@ -31,9 +31,11 @@ NeedKind = Literal["interpreter", "module", "package", "binary", "variable", "sy
 
 _SHELLS = frozenset({"sh", "bash", "zsh"})
 _KNOWN_PROGRAMS = frozenset(
-    "git docker node npm npx yarn pnpm bun deno jq curl wget ffmpeg pandoc uv gh kubectl helm terraform aws gcloud az java "
-    "go cargo rustc ruby perl php make cmake gcc psql mysql sqlite3 redis-cli tesseract convert magick libreoffice soffice "
-    "pdftotext pdftoppm qpdf rg fd bash ssh rsync poetry ruff".split()
+    (
+        "git docker node npm npx yarn pnpm bun deno jq curl wget ffmpeg pandoc uv gh kubectl helm terraform aws gcloud "
+        "az java go cargo rustc ruby perl php make cmake gcc psql mysql sqlite3 redis-cli tesseract convert magick "
+        "libreoffice soffice pdftotext pdftoppm qpdf rg fd bash ssh rsync poetry ruff"
+    ).split()
 )
 _RUNNERS = frozenset({"run", "call", "check_call", "check_output", "Popen"})
 _PYTHON = re.compile(r"\bpython\s*(?:>=?\s*)?(3\.\d+)\s*(?:\+|or (?:newer|later|higher|above))?", re.IGNORECASE)
@@ -190,6 +192,12 @@ def _module_finder(path: str, skill_files: SkillFiles) -> Callable[[str], bool]:
     return there
 
 
+_MAY_NOT_HAPPEN = (
+    *(ast.Try, ast.TryStar, ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.For, ast.While, ast.With),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda),
+)
+
+
 class _Reader:
     """Reads statements; what stands under a condition, in a ``try`` or in a function may never happen."""
 
@@ -217,9 +225,8 @@ class _Reader:
                 self._call(node)
             below = sure and not isinstance(
                 node,
-                ast.Try | ast.TryStar | ast.If | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.For | ast.While
-                | ast.IfExp | ast.BoolOp | ast.With | ast.Match,
-            )  # fmt: skip
+                _MAY_NOT_HAPPEN,
+            )
             todo += [(child, below) for child in reversed(list(ast.iter_child_nodes(node)))]
 
     def _note(self, found: dict[str, tuple[int, bool]], name: str, line: int, sure: bool) -> None:

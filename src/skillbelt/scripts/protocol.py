@@ -35,8 +35,9 @@ Guarantee = Literal[
 """What a runner can promise.
 
 ``limits``: time, memory and output end. ``process_limit``: there are never more processes than allowed.
-``disk_watch``: a run that writes more in all than it may is ended soon after. ``tree_kill``: no process outlives the run. ``clean_env``: only the allowed
-variables arrive. ``network``: nothing is reached. ``fs_read``: no file of the host is read but the system's own.
+``disk_watch``: a run that writes more in all than it may is ended soon after. ``tree_kill``: no process outlives the
+run. ``clean_env``: only the allowed variables arrive. ``network``: nothing is reached. ``fs_read``: no file of the
+host is read but the system's own.
 ``fs_write``: nothing of the host is changed. ``processes``: no process of the host is seen, stopped or looked into.
 ``disk``: the working folder cannot grow past its bound, not even for a moment.
 """

@@ -43,6 +43,7 @@ _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 _INSIDE = "/skillbelt"
 """Where skill and working folder are in bubblewrap: the paths of the host are not a script's business."""
 
+_TEMPORARY = "/tmp"  # noqa: S108 - inside the sandbox
 _UIDS = 0x70000000
 """First of the users that only one run has: far above any that a person or a service gets."""
 
@@ -174,11 +175,11 @@ def fence(rung: Rung, *, skill: Path, work: Path, roots: Iterable[str], network:
     box = str(work)
     orders["landlock"] = landlock_orders(
         read=[*_SYSTEM, *shown, *roots, str(skill)],
-        write=[f"{box}/work", f"{box}/tmp"],
+        write=[f"{box}/{name}" for name in ("work", "tmp")],
         devices=_DEVICES,
         network=network,
     )
-    return Fence(Place(str(skill), f"{box}/work", f"{box}/tmp", _path(roots)), (), orders)
+    return Fence(Place(str(skill), f"{box}/work", f"{box}/tmp", _path(roots)), (), orders)  # noqa: S108
 
 
 def _bubblewrap(
@@ -204,7 +205,7 @@ def _bubblewrap(
     words += ["--bind", f"{work}/work", f"{_INSIDE}/work", "--ro-bind", str(skill), f"{_INSIDE}/skill"]
     words += ["--remount-ro", "/", "--chdir", f"{_INSIDE}/work", "--seccomp", "%FILTER%", "--"]
     orders["filter_by_fd"] = True
-    return Fence(Place(f"{_INSIDE}/skill", f"{_INSIDE}/work", "/tmp", _path(roots)), tuple(words), orders)  # noqa: S108
+    return Fence(Place(f"{_INSIDE}/skill", f"{_INSIDE}/work", _TEMPORARY, _path(roots)), tuple(words), orders)
 
 
 def _path(roots: Iterable[str]) -> str:

@@ -92,6 +92,7 @@ def read_tool(router: SkillRouter, name: Any, *, media: bool) -> ToolSpec:
             "total": resource.total,
             "truncated": resource.truncated,
             "media_type": resource.media_type,
+            "skill_digest": router.digest(name),
         }
         return ToolResult(text, artifact)
 

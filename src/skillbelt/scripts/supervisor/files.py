@@ -79,9 +79,10 @@ def remove(parent: int, name: str) -> None:
     """Remove a folder of ours when nobody else is left to do it."""
     try:
         posix.unlink(name, dir_fd=parent)
-        return
     except OSError:
-        pass
+        pass  # a folder, or gone
+    else:
+        return
     try:
         posix.chmod(name, 0o700, dir_fd=parent)
         fd = posix.open(name, FOLDER, dir_fd=parent)

@@ -63,9 +63,9 @@ class Stage:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
         for root, _, files in os.walk(self.root):
-            Path(root).chmod(0o777)  # noqa: S103
+            Path(root).chmod(0o777)
             for name in files:
-                Path(root, name).chmod(0o666)  # noqa: PTH118, S103
+                Path(root, name).chmod(0o666)
         self._before = self._files()
         self.tcp = enter(closing(socket.create_server(("127.0.0.1", 0))))
         self.port = self.tcp.getsockname()[1]
