@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from skillbelt.errors import ResourceTypeError
+from skillbelt.switches import invocable
 
 __all__ = [
     "Activation",
@@ -30,7 +31,6 @@ __all__ = [
     "Severity",
     "Skill",
     "SkillSummary",
-    "invocable",
 ]
 
 Severity = Literal["error", "warning", "info"]
@@ -326,27 +326,3 @@ class ScriptResult(_Value):
     def ok(self) -> bool:
         """Whether it ended by itself with exit code 0."""
         return self.reason == "exit" and self.exit_code == 0
-
-
-_TRUE = frozenset({"true", "yes", "on", "1"})
-_FALSE = frozenset({"false", "no", "off", "0"})
-
-
-def invocable(extra: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Return whether a model, and whether a user, may choose a skill with these extra fields."""
-    return (
-        not _flag(extra, "disable-model-invocation", default=False),
-        _flag(extra, "user-invocable", "user_invocable", "user-invokable", default=True),
-    )
-
-
-def _flag(extra: Mapping[str, Any], *keys: str, default: bool) -> bool:
-    """Read a vendor switch; anything that is not a YAML boolean leaves the default."""
-    for key in keys:
-        value = extra.get(key)
-        if isinstance(value, str):
-            if value.strip().lower() in _TRUE:
-                return True
-            if value.strip().lower() in _FALSE:
-                return False
-    return default

@@ -7,10 +7,11 @@ attacker-controlled: a catalog entry is one line that cannot open or close a tag
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from skillbelt.budget import TokenBudget
 from skillbelt.errors import LimitError
 from skillbelt.limits import KIB, check_bytes
 from skillbelt.models import Catalog, Resource, ResourceInfo, Skill, SkillSummary
@@ -33,25 +34,6 @@ _MISSING = "{} more skills are not listed; search_skills finds them."
 _MARKER_ROOM = 400
 _PAGE = 64 * KIB
 _PATH = 120
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBudget:
-    """How many tokens the catalog may take.
-
-    Attributes:
-        tokens: Upper bound for the catalog's text.
-        count: Counts the tokens of a text.
-
-    Raises:
-        LimitError: ``tokens`` is not a positive whole number.
-    """
-
-    tokens: int
-    count: Callable[[str], int] = estimate_tokens
-
-    def __post_init__(self) -> None:
-        check_bytes("tokens", self.tokens)
 
 
 @dataclass(frozen=True, slots=True)

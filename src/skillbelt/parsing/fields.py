@@ -9,11 +9,12 @@ import json
 import re
 from dataclasses import dataclass
 
-from skillbelt.models import Frontmatter, JsonValue, SkillSummary, invocable
+from skillbelt.models import Frontmatter, JsonValue, SkillSummary
 from skillbelt.parsing.allowed_tools import split_tools
 from skillbelt.parsing.names import read_name
 from skillbelt.parsing.nodes import Mapping, Node, Scalar, Sequence, is_null, plain, type_name
 from skillbelt.parsing.report import Report
+from skillbelt.switches import invocable
 
 __all__ = ["Fields", "read_fields"]
 
