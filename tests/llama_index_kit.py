@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import ChatMemoryBuffer, Memory
@@ -97,6 +100,8 @@ class Story:
         self.llm = llm
         self.memory = memory if memory is not None else ChatMemoryBuffer.from_defaults(token_limit=100_000)
         self.ctx = Context(agent)
+        for block in getattr(memory, "memory_blocks", ()) if not hasattr(Context, "get_step_context") else ():
+            block.attach(self.ctx)  # llama-index-workflows 1
         self.skills = skills
         self.events: list[Any] = []
 
@@ -132,7 +137,9 @@ def keeping(steps: list[Any], skills: Any, *, tools: Any = (), memory: Any = Non
     of_agent.setdefault("system_prompt", "You are a clerk.")
     llm = ScriptedLLM(steps)
     known = skills if isinstance(skills, Skills) else Skills(skills, **options)
-    return Story(SkillFunctionAgent(skills=known, tools=[*tools], llm=llm, **of_agent), llm, memory=memory, skills=known)
+    return Story(
+        SkillFunctionAgent(skills=known, tools=[*tools], llm=llm, **of_agent), llm, memory=memory, skills=known
+    )
 
 
 def remembered(steps: list[Any], skills: Any, *, tools: Any = (), limit: int = 100_000, **options: Any) -> Story:
@@ -142,6 +149,14 @@ def remembered(steps: list[Any], skills: Any, *, tools: Any = (), limit: int = 1
     agent = FunctionAgent(tools=known.tools(tools), system_prompt="You are a clerk.", llm=llm)
     memory = Memory.from_defaults(token_limit=limit, token_flush_size=1, memory_blocks=[SkillsMemoryBlock(known)])
     return Story(agent, llm, memory=memory, skills=known)
+
+
+@contextmanager
+def raises(error: type[BaseException], words: str) -> Any:
+    """Expect an error of a step; llama-index-workflows 1 wraps it."""
+    with pytest.raises(Exception, match=re.escape(words)) as caught:
+        yield
+    assert isinstance(caught.value, error) or isinstance(caught.value.__cause__, error)
 
 
 def text_of(message: ChatMessage) -> str:
@@ -170,8 +185,13 @@ def system_text(request: Request[ChatMessage]) -> str:
 
 
 def results(request: Request[ChatMessage]) -> list[str]:
-    """The texts of the results of tools."""
-    return [text_of(message) for message in request.messages if message.role == MessageRole.TOOL]
+    """The texts of the results of tools, in the order of their calls: a plain agent has them as they came in."""
+    order: dict[str, int] = {}
+    for message in request.messages:
+        for call in module._calls(message):
+            order[call.id] = len(order)
+    found = [message for message in request.messages if message.role == MessageRole.TOOL]
+    return [text_of(m) for m in sorted(found, key=lambda m: order[str(m.additional_kwargs["tool_call_id"])])]
 
 
 def orphans(request: Request[ChatMessage]) -> list[str]:

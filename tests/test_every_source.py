@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from places import KINDS, PUBLISHED, Layout, Places, as_found, skill_folders, told, write
+from places import KINDS, PUBLISHED, Layout, Places, as_found, skill_folders, told, write, zipped
 from skillbelt import (
     LENIENT,
     STRICT,
@@ -42,7 +42,7 @@ from skillbelt import (
     namespaced,
 )
 from skillbelt.parsing import callable_name
-from skillbelt.sources import kept
+from skillbelt.sources import kept, tree_source
 from skillbelt.testing import SourceContract
 from skillbelt.testing.contract.base import CALLS, FILES, joined, polite, skill_file
 from skillbelt.testing.contract.files import _LOSSLESS as LOSSLESS
@@ -320,15 +320,15 @@ def path_answers(source, case, base):
 
 
 @pytest.fixture(scope="module")
-def path_source(places):
-    """A source of each kind for each layout: most cases have the same."""
-    made = {}
+def made(places):
+    """Makes the source of a kind for a case once; most cases of paths have one layout."""
+    sources = {}
 
-    def source(kind, layout, case):
-        key = (kind, bool(layout.holes), repr(case["layout"]), repr(case.get("without")))
-        if key not in made:
-            made[key] = places.make(kind, layout)
-        return made[key]
+    def source(kind, layout, *key):
+        key = (kind, bool(layout.holes), *map(repr, key))
+        if key not in sources:
+            sources[key] = places.make(kind, layout)
+        return sources[key]
 
     return source
 
@@ -353,13 +353,14 @@ def path_wanted(kind, case, layout, answers):
 
 
 @pytest.mark.parametrize(("kind", "case"), cases("paths", PATH_CASES, path_left_out))
-def test_a_path_is_answered_the_same_wherever_the_skill_lies(kind, case, places, path_source):
+def test_a_path_is_answered_the_same_wherever_the_skill_lies(kind, case, places, made):
     if os.geteuid() and any(node["type"] == "chardev" for node in case["layout"]):
         pytest.skip("making a device needs root")
     base = str(places.base)
     layout = held(kind, path_layout(case["id"], base))
-    reference = path_answers(path_source("directory", layout, case), case, base)
-    answers = path_answers(path_source(kind, layout, case), case, base)
+    key = (case["layout"], case.get("without"))
+    reference = path_answers(made("directory", layout, *key), case, base)
+    answers = path_answers(made(kind, layout, *key), case, base)
     assert answers == path_wanted(kind, case, layout, reference)
     if case["expect"] == "deny" and case["id"] != "P38":  # zeros are denied to a model: they are no text
         assert all(answer in errors.__all__ for answer in answers if not isinstance(answer, list))
@@ -446,9 +447,9 @@ def assert_published(kind, layout, source, reference, asked):
 
 
 @pytest.mark.parametrize(("kind", "case"), cases("frontmatter", FRONTMATTER_CASES, frontmatter_left_out))
-def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places):
+def test_a_hostile_skill_file_is_the_same_wherever_it_lies(kind, case, places, made):
     layout = held(kind, frontmatter_layout(case))
-    reference, source = places.make("directory", layout), places.make(kind, layout)
+    reference, source = made("directory", layout, case["id"]), places.make(kind, layout)
     listed = [(s.name, s.description, places.relative(reference, s.location)) for s in reference.list()]
     asked = next((name for name, _, path in listed if not path.startswith("good-")), "bad")
     if kind in PUBLISHED:
@@ -541,6 +542,17 @@ def test_an_index_may_say_as_much_of_a_skill_as_a_frontmatter_may_hold(places):
         source = places.make("http 0.2.0", NOTES, index=index(text), limits=bounds)
         assert [summary.name for summary in source.list()] == listed
         assert ("index-entry" in codes(source.diagnostics())) is ("mail" not in listed)
+
+
+def test_a_zip_of_another_library_is_read_as_one_of_the_import_system(places, tmp_path):
+    zipp = pytest.importorskip("zipp")  # its folders may have no entry
+    path = tmp_path / "skills.zip"
+    path.write_bytes(zipped(NOTES))
+    source = tree_source(zipp.Path(path))
+    assert [summary.name for summary in source.list()] == ["mail", "pdf"]
+    reference = places.make("zipped package", NOTES)
+    assert source.resources("mail") == reference.resources("mail")
+    assert source.read("mail", "references/more.md") == reference.read("mail", "references/more.md")
 
 
 def test_a_bundle_in_a_bucket_takes_one_listing_a_folder_and_one_read(places):

@@ -15,6 +15,7 @@ from llama_index_kit import (
     look,
     orphans,
     place,
+    raises,
     remembered,
     results,
     router_of,
@@ -71,7 +72,9 @@ async def test_c08_a_second_load_is_a_short_note_while_the_text_is_there(make, t
 async def test_c08_after_the_memory_dropped_it_the_text_is_in_the_request_once_and_marked(make, tmp_path):
     router = SkillRouter.from_directory(scenario("C08", tmp_path))
     chat = ["line " * 60] * 6
-    story = make([[load("rule-book"), ("look", {"at": "x"})], "loaded", *chat, [load("rule-book")], "end"], router, tools=[look])
+    story = make(
+        [[load("rule-book"), ("look", {"at": "x"})], "loaded", *chat, [load("rule-book")], "end"], router, tools=[look]
+    )
     await story.say("load it")
     for turn in range(6):
         await story.say(f"turn {turn}")
@@ -172,7 +175,7 @@ async def test_the_catalog_stands_where_the_host_wants_it(prompt, placement, exp
 
 async def test_a_slot_that_is_demanded_and_missing_is_an_error_and_a_prompt_may_change_later():
     story = keeping(["done"], router_of("alpha"), placement="slot")
-    with pytest.raises(SkillError, match="wants {skills} in the system prompt"):
+    with raises(SkillError, "wants {skills} in the system prompt"):
         await story.say("go")
     story.agent.system_prompt = "New {skills}!"
     await story.say("go")
@@ -450,15 +453,15 @@ async def test_a_host_that_names_a_skill_that_there_is_not_is_told_so_and_an_old
     router = router_of("alpha")
     story = keeping(["one"], router)
     await story.ctx.store.set("active_skills", ["nope"])
-    with pytest.raises(SkillNotFoundError, match="nope"):
+    with raises(SkillNotFoundError, "nope"):
         await story.say("go")
     await story.ctx.store.set("active_skills", [{"name": "gone", "digest": "d", "when": ""}])
     await story.say("go")
     assert await story.active() == []
-    with pytest.raises(SkillNotFoundError, match="nope"):
+    with raises(SkillNotFoundError, "nope"):
         await keeping(["one"], router, preload=["nope"]).say("go")
     broken = SkillRouter(MappingSource({"bad/SKILL.md": "---\nname: bad\n---\nx\n", "a/SKILL.md": skill("a")}))
-    with pytest.raises((InvalidSkillError, SkillNotFoundError)):
+    with raises(InvalidSkillError, "bad"):
         await keeping(["one"], broken, preload=["bad"]).say("go")
 
 

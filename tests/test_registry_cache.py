@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 import random
+import resource
 import shutil
 import signal
 import sqlite3
@@ -554,6 +555,23 @@ print(full.unstored + kept, 0 < kept < 20, full.corrupt, cured.entries, cured.un
 
 def test_a_disk_without_room_loses_nothing_that_was_kept(folder: Path) -> None:
     assert in_a_process(FULL, str(folder)) == "40 True 0 40 0 0"
+
+
+def test_a_disk_without_any_room_can_still_be_cleared(folder: Path) -> None:
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+        with RegistryCache(folder) as cache:
+            cache.clear()
+            assert cache.statistics().entries == 0
+
+    with RegistryCache(folder) as cache:
+        cache.put(IDS[A], A)
+        assert ended(child(work)) == 0
+        assert [path.name for path in folder.glob("*.sqlite*")] == ["packages-v1.1.sqlite"]
+        cache.put(IDS[B], B)  # goes over to the new file
+        with RegistryCache(folder) as other:
+            assert (other.get(IDS[A]), other.get(IDS[B])) == (None, B)
 
 
 def test_somebody_who_does_not_let_go_of_the_file_is_not_waited_for_for_ever(

@@ -800,3 +800,65 @@ def test_a_workspace_on_another_disk_is_an_error(tmp_path, monkeypatch):
             runner.run(ScriptRequest("t", "a.py", files, workspace=workspace))
         monkeypatch.undo()
         assert runner.run(ScriptRequest("t", "a.py", files, workspace=workspace)).ok
+
+
+def test_a_user_has_at_least_the_processes_of_this_suite():
+    from skillbelt.scripts.local import count_processes
+
+    before = count_processes()
+    child = subprocess.Popen(["/bin/sleep", "60"])
+    try:
+        assert before >= 1
+        assert count_processes() >= 2
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_a_user_is_counted_by_the_kernel_and_root_in_a_group_or_not_at_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("skillbelt.scripts.local.os.geteuid", lambda: 1500)
+    runner = LocalRunner.__new__(LocalRunner)
+    runner.limits = ScriptLimits(processes=7)
+    assert "process_limit" in runner.guarantees
+    assert runner._processes() >= 7
+    monkeypatch.setattr("skillbelt.scripts.local.os.geteuid", lambda: 0)
+    monkeypatch.setattr(cgroups, "own_groups", list)
+    root = LocalRunner.__new__(LocalRunner)
+    root.limits = ScriptLimits(processes=7)
+    assert root._processes() is None
+    assert "process_limit" not in root.guarantees and "tree_kill" in root.guarantees
+
+
+def test_without_files_in_memory_orders_go_through_a_temporary_one(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    files = SkillFiles.of({"SKILL.md": b"", "a.py": b"print('ran')"})
+    assert LocalRunner(cache=tmp_path).run(ScriptRequest("t", "a.py", files)).stdout == "ran\n"
+
+
+def test_a_key_that_interrupts_ends_the_run_and_leaves_nothing(tmp_path):
+    runner = LocalRunner(cache=tmp_path)
+    code = b"import time\nprint('begun', flush=True)\ntime.sleep(60)"
+    files = SkillFiles.of({"SKILL.md": b"", "a.py": code})
+
+    def interrupt(stream, line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(ScriptRequest("t", "a.py", files), on_output=interrupt)
+    assert list((tmp_path / "runs").iterdir()) == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_supervisor_that_takes_no_orders_is_killed_with_what_it_started(tmp_path, monkeypatch):
+    boot = "import subprocess, time\nsubprocess.Popen(['/bin/sleep', '60'], env={'SKILLBELT_RUN': 'x'})\ntime.sleep(60)"
+    monkeypatch.setattr(process, "BOOT", boot)
+    monkeypatch.setattr(process, "_PATIENCE", 0.3)
+    swept = []
+    monkeypatch.setattr(process, "sweep_processes", swept.append)
+    cancel = threading.Event()
+    cancel.set()
+    files = SkillFiles.of({"SKILL.md": b"", "a.py": b"print()"})
+    result = LocalRunner(cache=tmp_path).run(ScriptRequest("t", "a.py", files), cancel=cancel)
+    assert result.reason == "cancelled" and swept
+    assert marks.sweep_processes("x") >= 1

@@ -99,6 +99,8 @@ class _Stepping:
             events += await _noted(ctx, self.name, shaped)
         skills.teller.tell(ctx, events)
         output: AgentOutput = await self._asked(ctx, messages, self._offered(tools, kit, held), memory)
+        if len(output.tool_calls) > 1:
+            await ctx.store.set(kept.ORDER, [call.tool_id for call in output.tool_calls])
         return output
 
     def _with_system(self: Any, llm_input: Sequence[ChatMessage], kit: Kit) -> list[ChatMessage]:
@@ -138,8 +140,8 @@ class _Stepping:
     def _form(self, skills: Skills) -> str:
         return skills.form
 
-    async def _answered(self: Any, ctx: Any, results: Sequence[ToolCallResult]) -> None:
-        """Tell a model that called a skill as if it were a tool how skills are loaded."""
+    async def _answered(self: Any, ctx: Any, results: list[ToolCallResult]) -> list[ToolCallResult]:
+        """Return the results in the order of the calls; where a skill was called as a tool, it says what to do."""
         kit = None
         own = {tool.metadata.name for tool in self.tools}
         for result in results:
@@ -148,6 +150,8 @@ class _Stepping:
                 skill = kit.skill(result.tool_name)
                 if skill is not None:
                     result.tool_output.content = kit.router.renderer.no_tool(result.tool_name, skill)
+        order = {id_: place for place, id_ in enumerate(await ctx.store.get(kept.ORDER, default=None) or ())}
+        return sorted(results, key=lambda result: order.get(result.tool_id, -1))  # LlamaIndex has them as they came in
 
 
 class SkillFunctionAgent(_Stepping, FunctionAgent):
@@ -188,8 +192,7 @@ class SkillFunctionAgent(_Stepping, FunctionAgent):
 
     async def handle_tool_call_results(self, ctx: Any, results: list[ToolCallResult], memory: BaseMemory) -> None:
         """Put the results before the model."""
-        await self._answered(ctx, results)
-        await super().handle_tool_call_results(ctx, results, memory)
+        await super().handle_tool_call_results(ctx, await self._answered(ctx, results), memory)
 
     async def _rewrite(self, ctx: Any, changed: Mapping[int, ChatMessage]) -> None:
         if changed:
@@ -241,8 +244,7 @@ class SkillReActAgent(_Stepping, ReActAgent):
 
     async def handle_tool_call_results(self, ctx: Any, results: list[ToolCallResult], memory: BaseMemory) -> None:
         """Put the results before the model."""
-        await self._answered(ctx, results)
-        await super().handle_tool_call_results(ctx, results, memory)
+        await super().handle_tool_call_results(ctx, await self._answered(ctx, results), memory)
 
     def _form(self, skills: Skills) -> str:
         return "off" if skills.form == "off" else "message"

@@ -158,12 +158,14 @@ class Call:
             return refusal
         if (refusal := await self._approved(loads, wanted)) is not None:
             return refusal
+        if loads:
+            async with kept.in_turn(self._ctx):
+                given = await runner(self._arguments, spec)
+                return await (self._failed(given) if given.is_error else self._loaded(given, given.raw_output, mark))
         given = await runner(self._arguments, spec)
         if given.is_error:
             return await self._failed(given)
-        facts = given.raw_output if isinstance(given.raw_output, Mapping) else {}
-        if loads and "digest" in facts:
-            return await self._loaded(given, facts, mark)
+        facts = given.raw_output
         if self._name == UNLOAD and "unloaded" in facts:
             return await self._unloaded(str(facts["unloaded"]), mark)
         if self._name == READ and await self._ctx.store.get(kept.MISSES, default=None):

@@ -29,6 +29,7 @@ BEFORE = "skills_before"
 SEEN = "skills_seen"
 MISSES = "skills_misses"
 GRANTS = "skill_grants"
+ORDER = "skills_order"
 
 SCRATCHPAD = "scratchpad"
 """Where a ``FunctionAgent`` keeps the messages of the current run, unless it is told otherwise."""
@@ -41,6 +42,7 @@ LOOKING: ContextVar[bool] = ContextVar("skillbelt_looking", default=False)
 """Whether a tool reads the memory only to see what is in it, and not to ask the model."""
 
 _locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
 
 
 class Held(HeldSkill):
@@ -164,6 +166,15 @@ async def editing(ctx: RunContext) -> AsyncIterator[Edit]:
             await store.set(BEFORE, edit.before)
             await store.set(HELD, edit.held)
             await store.set(ACTIVE, edit.active)
+
+
+def in_turn(ctx: RunContext) -> asyncio.Lock:
+    """Return the lock that lets loads of one message happen in the order of its calls.
+
+    Args:
+        ctx: Of the run.
+    """
+    return _turns.setdefault(ctx.store, asyncio.Lock())
 
 
 async def grant(ctx: RunContext, key: str) -> None:

@@ -189,7 +189,7 @@ class RegistryCache:
             return CacheStatistics(**counts, entries=entries, bytes=size)
 
     def clear(self) -> None:
-        """Forget all content and all aliases; the counts stay."""
+        """Forget all content and all aliases, as far as the folder can be written to; the counts stay."""
         self._did(self._database.clear)
 
     def close(self) -> None:

@@ -214,8 +214,15 @@ class Database:
             connection.execute("DELETE FROM content")
             connection.execute("DELETE FROM alias")
 
-        self._run(run, writes=True)
-        self._run(shrink)
+        try:
+            self._run(run, writes=True)
+            self._run(shrink)
+        except UnavailableError:
+            # Even deleting needs room, for a journal: on a full disk only another file helps.
+            with self._lock:
+                self._disconnect()
+                if self._files is None or not self._files.replace(self._generation, keep=False):
+                    raise
 
     def close(self) -> None:
         """Let go of the file; the next operation opens it again."""
@@ -256,7 +263,7 @@ class Database:
                     if last or not (damaged or _is_moved(error)):
                         raise UnavailableError from error
                     if damaged:
-                        self.damages += self._files.set_aside(self._generation)
+                        self.damages += self._files.replace(self._generation)
             raise AssertionError  # pragma: no cover - the loop ends by itself
 
     def _once(self, operation: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:

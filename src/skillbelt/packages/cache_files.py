@@ -54,11 +54,12 @@ class Files:
             self._make(number)
         return number, self._path(number)
 
-    def set_aside(self, number: int) -> bool:
-        """Put a damaged file aside and begin another, unless another process has done so.
+    def replace(self, number: int, *, keep: bool = True) -> bool:
+        """Put a file aside and begin another, unless another process has done so.
 
         Args:
-            number: Of the damaged file.
+            number: Of the file.
+            keep: Whether it was damaged, and somebody may want to look at it.
 
         Returns:
             Whether it was done here.
@@ -71,7 +72,10 @@ class Files:
                 for each in self._folder.glob(f"{self._stem}.*.damaged"):
                     each.unlink()
                 old = self._path(number)
-                old.rename(old.with_name(f"{old.name}.damaged"))
+                if keep:
+                    old.rename(old.with_name(f"{old.name}.damaged"))
+                else:
+                    old.unlink()
                 old.with_name(f"{old.name}-journal").unlink(missing_ok=True)
                 return True
             return False

@@ -23,7 +23,6 @@ from skillbelt.sources.paths import shown, split_path
 __all__ = [
     "Folder",
     "default_root",
-    "empty_folder",
     "new_folder",
     "private_root",
     "remove_tree",
@@ -220,17 +219,6 @@ def write_files(root: Path, files: Mapping[str, bytes], *, mode: int) -> None:
                     view = view[file.write(view) :]
         except OSError as error:
             raise ScriptError(f"{shown(path)} cannot be put where the script needs it: {error.strerror}.") from error
-
-
-def empty_folder(path: Path) -> None:
-    """Remove everything in a folder, whatever its modes, following no link."""
-    with suppress(OSError), os.scandir(path) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                remove_tree(Path(entry.path))
-            else:
-                with suppress(OSError):
-                    os.unlink(entry.path)  # noqa: PTH108
 
 
 def remove_tree(path: Path) -> None:

@@ -53,7 +53,7 @@ class LocalRunner(HostRunner):
     """
 
     name = "local (not a sandbox)"
-    _boxes = ("tmp",)
+    _boxes = ()
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
@@ -66,7 +66,7 @@ class LocalRunner(HostRunner):
     ) -> tuple[Place, tuple[str, ...], dict[str, Any]]:
         del request, program
         box = folder.path / "box"
-        return Place(str(skill), str(box / "work"), str(box / "tmp"), self.interpreters.search_path()), (), {}
+        return Place(str(skill), str(box / "work"), str(box), self.interpreters.search_path()), (), {}
 
     def _processes(self) -> int | None:
         """Return a bound above what the user runs already: the kernel counts all processes of a user together."""

@@ -102,7 +102,7 @@ def tried(run: Callable[[ScriptRequest], ScriptResult], *, cache: Path) -> str |
             port = tcp.getsockname()[1]
             udp.bind(("127.0.0.1", port))
             udp.setblocking(False)
-            unix.bind(os.path.relpath(folder / "s") if len(str(folder)) > 90 else str(folder / "s"))
+            _bind(unix, folder)
             unix.listen()
             args = (f"{folder}/secret", f"{folder}/outside", str(port), f"{folder}/s", str(os.getpid()))
             try:
@@ -110,6 +110,15 @@ def tried(run: Callable[[ScriptRequest], ScriptResult], *, cache: Path) -> str |
             except ScriptError as error:
                 return str(error)
             return _judged(result) or _heard(tcp, udp) or _touched(folder)
+
+
+def _bind(unix: socket.socket, folder: Path) -> None:
+    """Bind a socket file, also where its path is longer than such a path may be."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        unix.bind(f"/proc/self/fd/{fd}/s")
+    finally:
+        os.close(fd)
 
 
 def _judged(result: ScriptResult) -> str | None:

@@ -257,7 +257,10 @@ def _is_link(node: Any) -> bool:
         info = _entry(node)
         return info is not None and stat.S_ISLNK(info.external_attr >> 16)
     judge = getattr(node, "is_symlink", None)
-    return bool(judge and judge())
+    try:
+        return bool(judge and judge())
+    except KeyError:  # zipp, from which zipfile takes its paths, looks for an entry of folders that have none
+        return False
 
 
 def _kind(node: Traversable) -> EntryKind:

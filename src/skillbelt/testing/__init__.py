@@ -2,7 +2,7 @@
 
 ``OfflineChatModel`` (LangChain) and ``OfflineLLM`` (LlamaIndex) follow rules; ``ScriptedChatModel`` and
 ``ScriptedLLM`` say what a test wrote down and keep what they were sent. ``SourceContract`` checks a source of skills
-that someone wrote. Importing this package imports no framework: each name is looked up when it is asked for.
+that someone wrote, ``RunnerContract`` a runner of scripts. Importing this package imports no framework: each name is looked up when it is asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skillbelt.testing.langchain import OfflineChatModel, ScriptedChatModel
     from skillbelt.testing.llama_index import OfflineLLM, ScriptedLLM
     from skillbelt.testing.offline import Message, Reply, ToolCall, decide
+    from skillbelt.testing.runners import RunnerContract
     from skillbelt.testing.script import Request
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "OfflineLLM",
     "Reply",
     "Request",
+    "RunnerContract",
     "ScriptedChatModel",
     "ScriptedLLM",
     "SourceContract",
@@ -36,6 +38,7 @@ _HOMES = {
     "OfflineLLM": "llama_index",
     "Reply": "offline",
     "Request": "script",
+    "RunnerContract": "runners",
     "ScriptedChatModel": "langchain",
     "ScriptedLLM": "llama_index",
     "SourceContract": "contract",
