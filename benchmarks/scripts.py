@@ -1,7 +1,7 @@
 """What a run of a script costs, beside the interpreter alone with the same script.
 
-Both are run turn by turn, and their medians compared. Goals: LocalRunner at most 2 times the bare interpreter, the sandbox
-with Landlock 2.5, with bubblewrap 3.5.
+Both are run turn by turn, and their medians compared. Goals: LocalRunner at most 2 times the bare interpreter, the
+sandbox with Landlock 2.5, with bubblewrap 3.5.
 """
 
 import subprocess

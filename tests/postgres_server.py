@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,14 +46,18 @@ def _run(*command: str, cwd: Path) -> None:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    """Start a server below a folder and give the URL of its database."""
-    folder.mkdir()
-    if not os.geteuid():
-        os.chown(folder, NOBODY, NOBODY)
-        for parent in folder.parents:  # pytest's folders are for their owner only
-            if parent.stat().st_uid == 0 and str(parent) not in ("/", "/tmp"):
-                parent.chmod(parent.stat().st_mode | 0o011)
+def postgres() -> Iterator[str]:
+    """Start a server in a folder of its own and give the URL of its database."""
+    with tempfile.TemporaryDirectory(prefix="skillbelt-postgres-") as name:  # pytest's folders are for their owner only
+        folder = Path(name)
+        if not os.geteuid():
+            os.chown(folder, NOBODY, NOBODY)
+        with _started(folder) as url:
+            yield url
+
+
+@contextmanager
+def _started(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

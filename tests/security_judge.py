@@ -14,7 +14,6 @@ from pathlib import Path
 from skillbelt import DirectorySource, SkillError, SkillRouter
 from skillbelt.sources import directory
 
-directory.SETTLE = 0.0  # cases are judged as soon as they are built
 HANG = 60
 MIB = 1 << 20
 
@@ -127,6 +126,7 @@ def child(request):
 
 
 def main():
+    directory.SETTLE = 0.0  # cases are judged as soon as they are built
     # Everything that is imported late is imported now, and memory for it is taken before it is limited.
     SkillRouter.from_directory("/nowhere").catalog()
     for line in sys.stdin:

@@ -40,7 +40,7 @@ NO_POSTGRES = pytest.mark.skipif(
 def place(request, tmp_path):
     """A kind of saver and its address."""
     if request.param == "postgres":
-        with postgres_server.postgres(tmp_path / "postgres") as url:
+        with postgres_server.postgres() as url:
             yield "postgres", url
     else:
         yield request.param, str(tmp_path / "checkpoints")

@@ -75,8 +75,8 @@ class Notes:
             name: The skill.
         """
         return (
-            f"[The skill {_said(name)} was changed after it was loaded, so this file may not be the one its instructions "
-            "speak of. Call load_skill again, then read the file.]"
+            f"[The skill {_said(name)} was changed after it was loaded, so this file may not be the one its "
+            "instructions speak of. Call load_skill again, then read the file.]"
         )
 
     def chosen(self, name: str, *, by: str = "user") -> str:

@@ -17,7 +17,7 @@ from llama_index.core.workflow import HumanResponseEvent, InputRequiredEvent
 
 from skillbelt.conduct import LOAD, RUN
 from skillbelt.consent import Consent, Remember, consent
-from skillbelt.llama_index.state import GRANTS, grant
+from skillbelt.llama_index.state import GRANTS, asking, grant
 from skillbelt.router import SkillRouter
 from skillbelt.text import inline, shorten
 
@@ -99,6 +99,13 @@ async def ask(
     asked = await _asked(approval, router, tool, arguments)
     if asked is None or any(fnmatchcase(asked.skill, pattern) for pattern in approval.allow):
         return None
+    async with asking(ctx, asked.key):
+        return await _answered(approval, ctx, router, tool, arguments, asked)
+
+
+async def _answered(
+    approval: SkillApproval, ctx: Any, router: SkillRouter, tool: str, arguments: Mapping[str, Any], asked: Consent
+) -> tuple[str, str] | None:
     granted = await ctx.store.get(GRANTS, default=None) or ()
     if asked.key in granted or asked.key in (approval.grants or ()):
         return None

@@ -43,6 +43,7 @@ LOOKING: ContextVar[bool] = ContextVar("skillbelt_looking", default=False)
 
 _locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
 _turns: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+_questions: WeakKeyDictionary[Any, dict[str, asyncio.Lock]] = WeakKeyDictionary()
 
 
 class Held(HeldSkill):
@@ -175,6 +176,16 @@ def in_turn(ctx: RunContext) -> asyncio.Lock:
         ctx: Of the run.
     """
     return _turns.setdefault(ctx.store, asyncio.Lock())
+
+
+def asking(ctx: RunContext, key: str) -> asyncio.Lock:
+    """Return the lock that lets one question be asked once at a time: two waiters would wait for one answer.
+
+    Args:
+        ctx: Of the run.
+        key: What the question is about.
+    """
+    return _questions.setdefault(ctx.store, {}).setdefault(key, asyncio.Lock())
 
 
 async def grant(ctx: RunContext, key: str) -> None:

@@ -2,7 +2,8 @@
 
 ``OfflineChatModel`` (LangChain) and ``OfflineLLM`` (LlamaIndex) follow rules; ``ScriptedChatModel`` and
 ``ScriptedLLM`` say what a test wrote down and keep what they were sent. ``SourceContract`` checks a source of skills
-that someone wrote, ``RunnerContract`` a runner of scripts. Importing this package imports no framework: each name is looked up when it is asked for.
+that someone wrote, ``RunnerContract`` a runner of scripts. Importing this package imports no framework: each name is
+looked up when it is asked for.
 """
 
 from __future__ import annotations
