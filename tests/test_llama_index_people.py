@@ -1,5 +1,6 @@
 """A person looks before a script runs or a skill is loaded, in LlamaIndex's own way of asking."""
 
+import asyncio
 import json
 
 import pytest
@@ -181,6 +182,14 @@ async def test_two_questions_of_one_message_are_answered_each_on_its_own(router)
     assert "did not agree" in first and "ran loud b" in second
 
 
+@pytest.mark.parametrize("response", ["yes", "no"])
+async def test_two_equal_calls_of_one_message_are_both_answered(router, response):
+    asked = Asked([[run("a"), run("a")], "done"], router, answers=[response] * 2)
+    async with asyncio.timeout(60):
+        await asked.say("go")
+    assert [("ran loud a" in text) for text in asked.results] == [response == "yes"] * 2
+
+
 async def test_nobody_answers_in_time(router):
     story = keeping([[run("a")], "done"], Skills(router, approval=SkillApproval(timeout=0.2)))
     await story.say("go")
@@ -209,7 +218,12 @@ async def test_an_agent_of_a_workflow_asks_too(router):
 
 
 @pytest.mark.skipif(not hasattr(Context, "get_step_context"), reason="llama-index-workflows 1 cannot stop in a tool")
-async def test_a_workflow_that_waits_is_saved_and_goes_on_after_the_answer(router):
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+async def test_a_workflow_that_waits_is_saved_and_goes_on_after_the_answer_and_runs_the_script_once(
+    router, root, pause
+):
+    count = root.parent / "count"
+    (root / "shout" / "scripts" / "shout.py").write_text(f"open({str(count)!r}, 'a').write('x')\nprint('counted')\n")
     skills = Skills(router, approval=SkillApproval())
     story = keeping([[run("a")]], skills)
     handler = story.agent.run("go", ctx=story.ctx, memory=story.memory)
@@ -225,8 +239,10 @@ async def test_a_workflow_that_waits_is_saved_and_goes_on_after_the_answer(route
 
     llm = ScriptedLLM(["done"])
     agent = SkillFunctionAgent(skills=skills, llm=llm, system_prompt="You are a clerk.")
-    ctx = Context.from_dict(agent, saved, serializer=JsonPickleSerializer())
-    handler = agent.run(ctx=ctx)
+    handler = agent.run(ctx=Context.from_dict(agent, saved, serializer=JsonPickleSerializer()))
+    await asyncio.sleep(pause)
     handler.ctx.send_event(question.answer("yes"))
-    assert str(await handler) == "done"
-    assert "ran loud a" in results(llm.requests[-1])[0]
+    async with asyncio.timeout(60):
+        assert str(await handler) == "done"
+    assert "counted" in results(llm.requests[-1])[0]
+    assert count.read_text() == "x"

@@ -12,12 +12,13 @@ from collections.abc import Mapping, MutableSet, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
+from uuid import uuid4
 
-from llama_index.core.workflow import HumanResponseEvent, InputRequiredEvent
+from llama_index.core.workflow import Event, HumanResponseEvent, InputRequiredEvent
 
 from skillbelt.conduct import LOAD, RUN
 from skillbelt.consent import Consent, Remember, consent
-from skillbelt.llama_index.state import GRANTS, asking, grant
+from skillbelt.llama_index.state import GRANTS, asking, claim, grant
 from skillbelt.router import SkillRouter
 from skillbelt.text import inline, shorten
 
@@ -55,6 +56,10 @@ class SkillApprovalRequired(InputRequiredEvent):
         return HumanResponseEvent(response=said, key=self.key, reason=reason)
 
 
+class _Never(Event):
+    """Nobody sends it."""
+
+
 @dataclass(frozen=True)
 class SkillApproval:
     """What is asked for.
@@ -85,7 +90,14 @@ class SkillApproval:
 
 
 async def ask(
-    approval: SkillApproval, ctx: Any, router: SkillRouter, tool: str, arguments: Mapping[str, Any]
+    approval: SkillApproval,
+    ctx: Any,
+    router: SkillRouter,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    mark: str,
+    equal: int,
 ) -> tuple[str, str] | None:
     """Ask about a call if need be; return the skill and the refusal, or ``None`` when it may go on.
 
@@ -95,12 +107,18 @@ async def ask(
         router: The skills.
         tool: The tool.
         arguments: As the model gave them.
+        mark: Of the message the call stands in.
+        equal: How many equal calls it has.
     """
     asked = await _asked(approval, router, tool, arguments)
     if asked is None or any(fnmatchcase(asked.skill, pattern) for pattern in approval.allow):
         return None
     async with asking(ctx, asked.key):
-        return await _answered(approval, ctx, router, tool, arguments, asked)
+        refusal = await _answered(approval, ctx, router, tool, arguments, asked)
+    if not claim(ctx, (mark, asked.key), equal):
+        # This very call is under way already: let LlamaIndex forget this second attempt at it.
+        await ctx.wait_for_event(_Never, waiter_id=f"skillbelt-{uuid4()}", timeout=None)
+    return refusal
 
 
 async def _answered(

@@ -156,7 +156,7 @@ class Call:
             return refusal
         if self._name == RUN and (refusal := self._fenced(await self._before(mark))) is not None:
             return refusal
-        if (refusal := await self._approved(loads, wanted)) is not None:
+        if (refusal := await self._approved(loads, wanted, mark)) is not None:
             return refusal
         if loads:
             async with kept.in_turn(self._ctx):
@@ -182,13 +182,14 @@ class Call:
         )
         return self._kit.spec(self._name, media=self._desk.media and self._name == READ, hidden=hidden)
 
-    async def _approved(self, loads: bool, wanted: object) -> ToolOutput | None:
+    async def _approved(self, loads: bool, wanted: object, mark: str) -> ToolOutput | None:
         approval = self._desk.approval
         tool = LOAD if loads else self._name
         if approval is None or not approval.asks(tool):
             return None
-        arguments = {**self._arguments, "name": wanted}
-        refusal = await ask(approval, self._ctx, self._kit.router, tool, arguments)
+        given = {**self._arguments, "name": wanted}
+        equal = await kept.equal_calls(self._ctx, self._name, self._arguments, self._desk.scratchpad)
+        refusal = await ask(approval, self._ctx, self._kit.router, tool, given, mark=mark, equal=equal)
         return None if refusal is None else self._refuse(refusal[1], [refusal[0]])
 
     def _no_room(self, wanted: object, names: Sequence[str]) -> ToolOutput | None:

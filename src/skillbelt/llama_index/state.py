@@ -8,6 +8,8 @@ conversations never meet, and another process goes on where this one stopped.
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -41,8 +43,10 @@ REASONING = "current_reasoning"
 LOOKING: ContextVar[bool] = ContextVar("skillbelt_looking", default=False)
 """Whether a tool reads the memory only to see what is in it, and not to ask the model."""
 
+_MOST = 256
 _locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
 _turns: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+_begun: WeakKeyDictionary[Any, Counter[tuple[str, ...]]] = WeakKeyDictionary()
 _questions: WeakKeyDictionary[Any, dict[str, asyncio.Lock]] = WeakKeyDictionary()
 
 
@@ -178,6 +182,38 @@ def in_turn(ctx: RunContext) -> asyncio.Lock:
     return _turns.setdefault(ctx.store, asyncio.Lock())
 
 
+def claim(ctx: RunContext, call: tuple[str, ...], most: int) -> bool:
+    """Whether a call may begin, which equal calls of one message may as often as there are of them.
+
+    A workflow that is resumed while it waits may call a tool twice for one call: once because it was waiting, once
+    because the answer came. What counts is kept for this process only; another one begins anew.
+
+    Args:
+        ctx: Of the run.
+        call: What tells the call.
+        most: How many equal calls the message has.
+    """
+    begun = _begun.setdefault(ctx.store, Counter())
+    if len(begun) > _MOST:
+        begun.clear()
+    begun[call] += 1
+    return begun[call] <= most
+
+
+async def equal_calls(ctx: RunContext, tool: str, arguments: Mapping[str, Any], scratchpad: str = SCRATCHPAD) -> int:
+    """Return how many equal calls the message has whose calls are running.
+
+    Args:
+        ctx: Of the run.
+        tool: The tool.
+        arguments: Its arguments.
+        scratchpad: Where the agent keeps its messages.
+    """
+    messages: Sequence[ChatMessage] = await ctx.store.get(scratchpad, default=None) or ()
+    calls = calls_of(messages[-1]) if messages else []
+    return max(1, calls.count((tool, dict(arguments))))
+
+
 def asking(ctx: RunContext, key: str) -> asyncio.Lock:
     """Return the lock that lets one question be asked once at a time: two waiters would wait for one answer.
 
@@ -238,6 +274,30 @@ async def running(ctx: RunContext, scratchpad: str = SCRATCHPAD, reasoning: str 
     steps = await ctx.store.get(reasoning, default=None) or ()
     observed = [step.get_content() for step in steps if hasattr(step, "observation")]
     return [*messages, *(ChatMessage(role=MessageRole.USER, content=text) for text in observed)]
+
+
+def calls_of(message: ChatMessage) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls of a message: its blocks, else entries as OpenAI has them.
+
+    Args:
+        message: Of the model.
+    """
+    blocks = [(b.tool_name, b.tool_kwargs) for b in message.blocks if getattr(b, "block_type", "") == "tool_call"]
+    if not blocks:
+        entries = message.additional_kwargs.get("tool_calls") or []
+        plain = [entry if isinstance(entry, dict) else entry.model_dump() for entry in entries]
+        blocks = [(e["function"]["name"], e["function"]["arguments"]) for e in plain if "function" in e]
+    return [(name, _decoded(given)) for name, given in blocks]
+
+
+def _decoded(given: Any) -> dict[str, Any]:
+    if not isinstance(given, str):
+        return dict(given)
+    try:
+        decoded = json.loads(given or "{}")
+    except ValueError:
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
 
 
 async def remembered(ctx: RunContext) -> list[ChatMessage]:

@@ -32,7 +32,7 @@ __all__ = [
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE = ".gone-"
-_BEGUN = 10.0
+_BEGUN = 2.0
 """Seconds that a folder without a lock is left alone: its maker has it open in a moment."""
 
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -230,8 +230,20 @@ class _Run:
                 elif not self._read(fd):
                     poll.unregister(fd)
                     open_.discard(fd)
+            if self._fds["answer"] not in open_:
+                # It has ended, and nothing of the script should live; if it was killed, something may hold the streams.
+                self._drain(open_)
+                return
             if self._cancel is not None and self._asked is None and self._cancel.is_set():
                 self._ask("cancelled")
+
+    def _drain(self, fds: Iterable[int]) -> None:
+        """Take what is there already."""
+        for fd in fds:
+            before = -1
+            while before != self._total and self._total <= self._plan.limits.output_total:
+                before = self._total
+                self._read(fd)
 
     def _overdue(self) -> bool:
         """End a supervisor that does not answer in time; gives whether there is hope that it still does."""
