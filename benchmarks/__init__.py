@@ -20,7 +20,7 @@ from skillbelt import DirectorySource, Limits
 from skillbelt.sources.directory import SETTLE
 
 SIZES = (10, 100, 1000)
-STYLES = ("plain", "folded")
+STYLES = ("plain", "folded", "flow")
 LIMITS = Limits(entries=100_000, directories=100_000)
 HEAD = 4096
 """Bytes of a SKILL.md that the limit reads: the frontmatter is in them."""
@@ -36,7 +36,7 @@ def name(number):
 
 
 def text(number, style="plain"):
-    """One SKILL.md; ``folded`` has a description that takes a YAML parser to read."""
+    """One SKILL.md; ``folded`` has a description in a block, ``flow`` takes a YAML parser to read."""
     pick = random.Random(number)
     first, second, third = pick.sample(_WORDS, 3)
     body = "\n".join(
@@ -48,10 +48,13 @@ def text(number, style="plain"):
         f"mentions a {first} file, or wants to know what is wrong with a {third}. "
         f"Keeps the original, asks once for what is missing, and names each {third} that it could not read."
     )
+    metadata = f'metadata:\n  author: bench\n  version: "1.{number}"\n'
+    if style == "flow":
+        metadata = f'metadata: {{author: bench, version: "1.{number}"}}\n'
     return (
         f"---\nname: {name(number)}\ndescription: {'>-' if style == 'folded' else described}\n"
         f"{f'  {described}' + chr(10) if style == 'folded' else ''}"
-        f'license: MIT\nmetadata:\n  author: bench\n  version: "1.{number}"\n---\n\n# {first.title()}\n\n{body}\n'
+        f"license: MIT\n{metadata}---\n\n# {first.title()}\n\n{body}\n"
     )
 
 

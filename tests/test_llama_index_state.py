@@ -113,7 +113,7 @@ async def test_what_changed_meanwhile_is_said_and_the_right_text_is_used(kind, f
     if kind == "agent":  # its messages are gone with the process, those of the block are in the database
         assert "The skill gone was in use and is no longer available" in first
     last = "\n".join(out["sent"][-1])
-    assert "could not be" in last or "no skill 'gone'" in last or "cannot be" in last or "gone" in last
+    assert "Skill 'gone' cannot be loaded: The folder has no SKILL.md." in last
     assert last.count("New text of rule.") == 1
     assert out["held"]["rule"]["digest"] != out["held"]["gone"]["digest"]
 

@@ -142,6 +142,7 @@ VALUES = st.one_of(
     WORDS,
     st.sampled_from(
         [
+            *(">\n  a\n  b", "|-\n a: b\n c", ">-\n  a\n   b", "|+\n  a\n\n", ">\n  a #b", "|\n  - a\n  b:", ">\nx: y"),
             *("pdf", "a-b", "Pdf", "null", "On", "3d", "a" * 64, "a" * 65, "pdf ", "'pdf'", '"pdf"', "' pdf '", "''"),
             *("Sorts mail.", "'Sorts: mail'", '"a # b"', "a, b", "Read, Write", "Bash(git add:*)", "x" * 500),
             *("x" * 501, "y" * 1024, "y" * 1025, "' '", "é", "Ünder way", "a: b", "tail:", "\u00a0x", "yes", "1.0"),
@@ -170,6 +171,14 @@ FIELDS = st.lists(
 @example("pdf", "'Fills: forms'", [("license", "MIT", ": ")], "pdf", "\n")
 @example("pdf", "'Fills: '", [], "pdf", "\n")
 @example("' pdf '", "Fills.", [], "pdf", "\n")
+@example("pdf", ">-\n  Fills\n  forms.", [("license", "MIT", ": ")], "pdf", "\n")
+@example("pdf", "|\n  Fills: all\n  forms.", [], "pdf", "\n")
+@example("pdf", ">\n  Fills:\n  forms.", [], "pdf", "\n")
+@example("pdf", ">\n Fills\n   more\n forms.", [], "pdf", "\n")
+@example("pdf", ">\n  Fills\n\n  forms.", [], "pdf", "\n")
+@example("pdf", ">2\n  Fills\n  forms.", [], "pdf", "\n")
+@example("pdf", ">+\n  Fills \n  forms.\n", [], "pdf", "\n")
+@example("pdf", "|\n  license: MIT", [("license", "MIT", ": ")], "pdf", "\n")
 @example("yes", "Fills.", [("allowed-tools", "Read, Write", ": ")], None, "\n")
 @example("pdf", "x", [("metadata", "", ":"), ("license", "MIT", ": ")], None, "\n")
 @example("pdf", "x", [("metadata", "", ":"), ("  a", "b", ": "), ("   c", "d", ": ")], None, "\n")

@@ -18,6 +18,7 @@ import pytest
 
 from skillbelt import (
     DirectorySource,
+    InvalidSkillError,
     MappingSource,
     ResourceError,
     ScriptError,
@@ -217,6 +218,21 @@ def test_a_file_that_nothing_runs_and_the_skill_file_are_refused(runner):
         router.run("tool", "SKILL.md")
     with pytest.raises(SkillNotFoundError):
         router.run("other", "scripts/main.py")
+
+
+def test_a_broken_or_hidden_skill_runs_nothing(runner):
+    broken = MappingSource({"bad/SKILL.md": "---\nname: bad\n---\n", "bad/a.py": "print()"})
+    with pytest.raises(InvalidSkillError):
+        SkillRouter(broken, runner=runner).run("bad", "a.py")
+    hidden = MappingSource({
+        "tool/SKILL.md": "---\nname: tool\ndescription: T.\ndisable-model-invocation: true\n---\n",
+        "tool/a.py": "print()",
+    })  # fmt: skip
+    router = SkillRouter(merge(hidden, MappingSource({"b/SKILL.md": HEAD.format("b"), "b/a.py": "1"})), runner=runner)
+    tool = {spec.name: spec for spec in skill_tools(router)}["run_skill_script"]
+    with pytest.raises(SkillNotFoundError):
+        tool.call(name="tool", path="a.py")
+    assert router.run("tool", "a.py").ok  # the host may
 
 
 # --- without a runner -------------------------------------------------------------------------------------------------
@@ -533,19 +549,21 @@ time.sleep(60)
 files = {"t/SKILL.md": "---\\nname: t\\ndescription: T.\\n---\\n", "t/scripts/m.py": code}
 router = SkillRouter(MappingSource(files), runner=LocalRunner(cache=sys.argv[1]))
 print("ready", flush=True)
-while True:
+above = os.getppid()
+while os.getppid() == above:
     cancel = threading.Event()
     threading.Timer(random.random() * float(sys.argv[2]), cancel.set).start()
     router.run("t", "scripts/m.py", cancel=cancel)
 """
 
 
-def marked():
-    """Processes of runs, by the mark that each has in its environment."""
+def marked(cache):
+    """Processes of runs below a folder, by the mark and the home that each has in its environment."""
     found = []
     for name in (path.name for path in Path("/proc").iterdir()):
         with contextlib.suppress(OSError, ValueError):
-            if b"SKILLBELT_RUN=" in Path(f"/proc/{int(name)}/environ").read_bytes():
+            environment = Path(f"/proc/{int(name)}/environ").read_bytes()
+            if b"SKILLBELT_RUN=" in environment and os.fsencode(cache) in environment:
                 found.append(int(name))
     return found
 
@@ -564,7 +582,7 @@ def parent(pid):
     return 0
 
 
-ROUNDS = int(os.environ.get("SKILLBELT_KILLS", "24"))
+ROUNDS = int(os.environ.get("SKILLBELT_KILLS", "15"))
 
 
 def test_kills_at_random_moments_leave_no_process_no_folder_and_no_descriptor(tmp_path):
@@ -602,10 +620,10 @@ def test_kills_at_random_moments_leave_no_process_no_folder_and_no_descriptor(tm
             router.run("tool", "scripts/main.py", cancel=cancel)
         timer.join()
     deadline = time.monotonic() + 10
-    while (marked() or list((cache / "runs").iterdir())) and time.monotonic() < deadline:
+    while (marked(cache) or list((cache / "runs").iterdir())) and time.monotonic() < deadline:
         time.sleep(0.1)
         LocalRunner(cache=cache)  # a host killed before its supervisor lived leaves a folder for the next one to sweep
-    assert marked() == []
+    assert marked(cache) == []
     assert list((cache / "runs").iterdir()) == []
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
     with pytest.raises(ChildProcessError):

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import closing
@@ -32,6 +33,7 @@ from skillbelt.scripts import (
     sandbox,
     selftest,
 )
+from skillbelt.scripts.folders import remove_tree
 from skillbelt.scripts.rungs import Rung, candidates, own_uid
 from skillbelt.scripts.seccomp import seccomp_filter
 from skillbelt.testing.runners.stage import Stage
@@ -506,7 +508,7 @@ def test_a_filter_is_small_and_every_jump_of_it_ends():
                 )  # fmt: skip
 
 
-def test_the_filter_and_landlock_hold_where_no_mount_of_ones_own_can_be_made(tmp_path):
+def test_the_filter_and_landlock_hold_where_no_mount_of_ones_own_can_be_made(tmp_path, request):
     """The weakest form there is: no tmpfs, a watched disk, modes answered as if they were changed."""
     _, missing = candidates(["landlock"])
     if missing:
@@ -515,7 +517,7 @@ def test_the_filter_and_landlock_hold_where_no_mount_of_ones_own_can_be_made(tmp
     real = rungs.candidates
     try:
         sandbox.candidates = lambda wanted: ([weakest], [])
-        runner = SandboxRunner(cache=_reachable(tmp_path), limits=LIMITS)
+        runner = SandboxRunner(cache=_reachable(tmp_path, request), limits=LIMITS)
     except ScriptError as error:
         pytest.skip(f"NOT CHECKED: {error}")
     finally:
@@ -537,13 +539,13 @@ def test_the_filter_and_landlock_hold_where_no_mount_of_ones_own_can_be_made(tmp
         assert workspace.read("out") == b"1"
 
 
-def _reachable(tmp_path):
+def _reachable(tmp_path, request):
     """A folder that another user can reach: without a mount of its own the run's user must get there on foot."""
     if os.geteuid() != 0:
         return tmp_path
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="skillbelt-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="skillbelt-test-"))
+    request.addfinalizer(lambda: remove_tree(folder))
+    return folder
 
 
 def test_the_program_that_watches_imports_nothing_that_a_skill_could_bring():

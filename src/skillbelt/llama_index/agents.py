@@ -25,8 +25,8 @@ try:
     from skillbelt.llama_index import state as kept
     from skillbelt.llama_index.calls import Desk, visible
     from skillbelt.llama_index.dispatch import FencedRetriever, SkillCallTool, guarded
-    from skillbelt.llama_index.events import SkillRestored, SkillsListed, SkillStreamEvent
-    from skillbelt.llama_index.opening import Opening, wants_reload
+    from skillbelt.llama_index.events import SkillRestored, SkillStreamEvent
+    from skillbelt.llama_index.opening import Opening, listed, wants_reload
     from skillbelt.llama_index.react import SkillReActFormatter, system_text
     from skillbelt.llama_index.requests import Shaped, shape
     from skillbelt.llama_index.skills import OURS, Skills, skills_of
@@ -80,7 +80,7 @@ class _Stepping:
         self._fence_new_tools()
         await kept.message_over(ctx, self._desk.scratchpad)
         messages = self._with_system(llm_input, kit)
-        events: list[SkillStreamEvent] = _listed(kit) if first else []
+        events: list[SkillStreamEvent] = listed(kit) if first else []
         current = await kept.running(ctx, self._desk.scratchpad, self._desk.reasoning)
         opening = Opening(skills, kit, self.name)
         said_now = await ctx.store.get("user_msg_str", default=None) if first else None
@@ -258,13 +258,6 @@ class SkillReActAgent(_Stepping, ReActAgent):
                 self.reasoning_key,
                 [s.model_copy(update={"observation": new[i]}) if i in new else s for i, s in enumerate(steps)],
             )
-
-
-def _listed(kit: Kit) -> list[SkillStreamEvent]:
-    catalog = kit.catalog
-    if not catalog.text:
-        return []
-    return [SkillsListed(skills=len(catalog.shown), omitted=len(catalog.omitted), tokens=catalog.tokens)]
 
 
 async def _noted(ctx: Any, owner: str, shaped: Shaped) -> list[SkillStreamEvent]:

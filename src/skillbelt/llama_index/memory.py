@@ -25,7 +25,7 @@ try:
     from skillbelt.llama_index import state as kept
     from skillbelt.llama_index.calls import visible
     from skillbelt.llama_index.events import SkillRestored
-    from skillbelt.llama_index.opening import Opening, wants_reload
+    from skillbelt.llama_index.opening import Opening, listed, wants_reload
     from skillbelt.llama_index.requests import as_message
     from skillbelt.llama_index.skills import Skills, skills_of
     from skillbelt.llama_index.state import Held
@@ -89,6 +89,8 @@ class SkillsMemoryBlock(BaseMemoryBlock[list[ChatMessage]]):
         given = []
         if self._catalog and kit.section:
             given.append(ChatMessage(role=MessageRole.SYSTEM, content=kit.section))
+            if ctx is not None and await _is_first(ctx):
+                skills.teller.tell(ctx, listed(kit))
         if ctx is not None:
             given += await self._in_use(ctx, kit, messages or [])
         return given

@@ -16,14 +16,14 @@ from skillbelt.active import By, after, fingerprint, hold, now, removal
 from skillbelt.errors import InvalidSkillError, SkillNotFoundError
 from skillbelt.kits import Kit
 from skillbelt.llama_index import state as kept
-from skillbelt.llama_index.events import SkillActivated, SkillStreamEvent
+from skillbelt.llama_index.events import SkillActivated, SkillsListed, SkillStreamEvent
 from skillbelt.llama_index.skills import Skills
 from skillbelt.llama_index.state import Held
 from skillbelt.llama_index.texts import key_of, standing
 from skillbelt.mentions import Mention, mention
 from skillbelt.parsing import name_key
 
-__all__ = ["Opening"]
+__all__ = ["Opening", "listed", "wants_reload"]
 
 _MISSING = object()
 
@@ -135,6 +135,18 @@ class Opening:
         self.messages.append(ChatMessage(role=MessageRole.USER, content=said))
         tokens = self._kit.layout.restore.count(activation.text)
         self.events.append(SkillActivated(skill=skill.name, digest=skill.digest, tokens=tokens, by=by))
+
+
+def listed(kit: Kit) -> list[SkillStreamEvent]:
+    """Return what there is to tell of a catalog.
+
+    Args:
+        kit: Of this run's router.
+    """
+    catalog = kit.catalog
+    if not catalog.text:
+        return []
+    return [SkillsListed(skills=len(catalog.shown), omitted=len(catalog.omitted), tokens=catalog.tokens)]
 
 
 async def wants_reload(ctx: Any) -> bool:

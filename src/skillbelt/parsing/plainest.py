@@ -1,9 +1,10 @@
 """Level 1 of a frontmatter about which nothing can be said: most real ones, at a fraction of the cost.
 
 A listing wants two values of each SKILL.md. When a block starts with them, has known fields only, each once, each one
-line of printable text that no YAML reader could take for anything else, and keeps every rule of the format, then no
-profile has a diagnostic for it, and the two values are all there is to know. One regular expression says so, or gives
-up; then the block is read in full. A property test holds it to the answer of that reading (ADR 0019).
+line of printable text that no YAML reader could take for anything else (a description may be a block of such lines),
+and keeps every rule of the format, then no profile has a diagnostic for it, and the two values are all there is to
+know. One regular expression says so, or gives up; then the block is read in full. A property test holds it to the
+answer of that reading (ADR 0019).
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ _WORDS = r"(?!(?i:yes|no|true|false|on|off|null)\n)"
 _PLAIN = rf"{_WORDS}[A-Za-z](?:[^\n]*[^\n ])?"
 _QUOTED = r"\"[^\"\\\n]*\"|'[^'\\\n]*'"
 _TEXT = rf"(?:{_PLAIN}|{_QUOTED})"
+_LINE = r"[^ \n](?:[^\n]*[^ \n])?"
 _BLOCK = re.compile(
     rf"name: {_WORDS}(?P<name>(?=[a-z])[a-z0-9]+(?:-[a-z0-9]+)*)\n"
     rf"description: (?:{_WORDS}(?P<plain>[A-Za-z](?:[^\n]{{0,1022}}[^\n ])?)|\"(?P<double>[^\"\\\n]{{1,1024}})\""
-    rf"|'(?P<single>[^'\\\n]{{1,1024}})')\n"
+    rf"|'(?P<single>[^'\\\n]{{1,1024}})'"
+    rf"|(?P<style>[>|])[-+]?(?P<lines>\n(?P<width> +){_LINE}(?:\n(?P=width){_LINE})*))\n"
     rf"(?:(?:license: {_TEXT}|compatibility: {_WORDS}[A-Za-z](?:[^\n]{{0,498}}[^\n ])?"
     rf"|allowed-tools: {_WORDS}[A-Za-z](?:[^,\n]*[^,\n ])?"
     rf"|metadata:(?P<metadata>(?:\n(?P<indent> +)[A-Za-z][A-Za-z0-9_-]{{0,60}}: {_TEXT})"
@@ -55,17 +58,23 @@ def plainest(block: str, directory: str | None) -> tuple[str, str] | None:
     found = _BLOCK.fullmatch(block)
     if found is None or " #" in block or not block.replace("\n", "").isprintable():
         return None
-    name, plain, double, single, metadata, _ = found.groups()
-    description = (plain or double or single or "").strip()
-    if (directory is not None and name != directory) or len(name) > _LONGEST_NAME or not description:
+    name, plain, double, single, style, below, width, metadata, _ = found.groups()
+    if style is None:
+        description = (plain or double or single or "").strip()
+    else:  # lines of one width, none blank: folded they are joined with blanks, else as they stand
+        description = below[1 + len(width) :].replace(f"\n{width}", " " if style == ">" else "\n")
+    if (directory is not None and name != directory) or len(name) > _LONGEST_NAME:
+        return None
+    if not 0 < len(description) <= _LONGEST_DESCRIPTION:
         return None
     # Each line has one ``: `` of its own, all others stand in quotes; only ``metadata`` may end in a colon.
-    lines = block.count("\n")
+    lines = block.count("\n") - (0 if below is None else below.count("\n"))
     bare = 0 if metadata is None else 1
     quoted = 0 if plain else description.count(": ")
     if block.count(": ") != lines - bare + quoted or block.count(":\n") != bare:
         return None
-    return None if lines > len(_REQUIRED) and _repeats(block, metadata) else (name, description)
+    # One more line than the required ones cannot give anything twice.
+    return None if lines > len(_REQUIRED) + 1 and _repeats(block, metadata) else (name, description)
 
 
 def _repeats(block: str, metadata: str | None) -> bool:

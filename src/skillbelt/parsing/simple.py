@@ -15,13 +15,15 @@ __all__ = ["flattened", "simple"]
 
 # Line breaks, blanks and characters that YAML treats in ways of its own, or refuses.
 _DOUBT = re.compile("[\t\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_SIGNS = (": >", ": |", ": [", ": {", "\n- ", "\n  - ")
+"""What a block scalar, a flow collection and a list look like: seen at once, not after half of the lines."""
 _PAIR = re.compile(r"( *)([A-Za-z][A-Za-z0-9_-]{0,60}):(?: +([^ ].*)?)?$")
 _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789(/")
 
 
 def simple(text: str) -> Mapping | None:
     """Return the mapping a block of YAML holds, ``None`` when it is not of the plainest kind."""
-    if ": >" in text or ": |" in text or "\n- " in text or _DOUBT.search(text):
+    if any(sign in text for sign in _SIGNS) or _DOUBT.search(text):
         return None
     root = Mapping(source=text)
     target, indent, bare = root, 0, ""  # where pairs go; of an inner mapping, its blanks; the last bare key

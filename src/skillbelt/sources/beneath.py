@@ -93,6 +93,10 @@ def failed(error: OSError, path: str) -> Exception:
 
 def read_blocks(fd: int, offset: int, size: int) -> bytes:
     """Read up to ``size`` bytes in blocks: a limit of a terabyte must not allocate one."""
+    if 0 < size <= _BLOCK:
+        data = os.pread(fd, size, offset)
+        if len(data) in (0, size):  # nearly every read
+            return data
     blocks: list[bytes] = []
     while size > 0:
         block = os.pread(fd, min(size, _BLOCK), offset)

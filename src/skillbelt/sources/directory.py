@@ -250,6 +250,17 @@ class DirectoryTree:
 
     def _open(self, folder: str, path: str, flags: int) -> int:
         """Open ``path`` below ``folder`` below the root; each is a border for the links below it."""
+        root = self._fd
+        if root >= 0 and folder and path and self._links != "follow" and "/" not in folder and "/" not in path:
+            # Nearly every file that a scan opens: two names, and neither is a link. All else is settled below.
+            try:
+                above = os.open(folder, FOLDER | NOFOLLOW, dir_fd=root)
+                try:
+                    return os.open(path, flags | NOFOLLOW, dir_fd=above)
+                finally:
+                    os.close(above)
+            except OSError:
+                pass
         fd = self._open_root() if self._fd < 0 else self._fd
         for part, wanted in ((folder, FOLDER if path else flags), (path, flags)):
             if part:
@@ -286,7 +297,8 @@ def _identity(device: int, inode: int) -> int:
 
 
 def _entry(entry: os.DirEntry[str], device: int, _: int) -> Entry:
-    return Entry(entry.name, _entry_kind(entry), _identity(device, entry.inode()))
+    kind = "directory" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)
+    return Entry(entry.name, kind, device << 64 | entry.inode())
 
 
 def _measured(entry: os.DirEntry[str], device: int, fd: int) -> Entry | None:
@@ -302,10 +314,10 @@ def _measured(entry: os.DirEntry[str], device: int, fd: int) -> Entry | None:
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
-    if entry.is_symlink():
-        return "link"
     if entry.is_dir(follow_symlinks=False):
         return "directory"
+    if entry.is_symlink():
+        return "link"
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 

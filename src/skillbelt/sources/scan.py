@@ -174,12 +174,15 @@ class _Scan:
 
     def _below(self, path: str, depth: int, entries: list[Entry]) -> None:
         for entry in entries:
-            if not self._count_entry(path):
+            self.entries += 1
+            if self.entries > self.limits.entries:
+                self._full(f"More than {self.limits.entries} entries; the rest was not searched.", path, "entries")
                 return
-            if entry.kind not in ("directory", "link") or hidden_name(entry.name):
+            kind, name = entry.kind, entry.name
+            if kind not in ("directory", "link") or hidden_name(name):
                 continue
-            below = join(path, entry.name)
-            if entry.kind == "link":
+            below = f"{path}/{name}" if path else name
+            if kind == "link":
                 self.links.append((below, depth + 1))
             elif depth >= self.limits.depth:
                 self._limit("depth-limit", f"Folders deeper than {self.limits.depth} are not searched.", below, "depth")
@@ -324,12 +327,6 @@ class _Scan:
             return self._full(
                 f"More than {self.limits.directories} folders; the rest was not searched.", path, "directories"
             )
-        return True
-
-    def _count_entry(self, path: str) -> bool:
-        self.entries += 1
-        if self.entries > self.limits.entries:
-            return self._full(f"More than {self.limits.entries} entries; the rest was not searched.", path, "entries")
         return True
 
     def _full(self, message: str, path: str, limit: str) -> bool:
