@@ -282,7 +282,8 @@ def calls_of(message: ChatMessage) -> list[tuple[str, dict[str, Any]]]:
     Args:
         message: Of the model.
     """
-    blocks = [(b.tool_name, b.tool_kwargs) for b in message.blocks if getattr(b, "block_type", "") == "tool_call"]
+    found: list[Any] = [block for block in message.blocks if getattr(block, "block_type", "") == "tool_call"]
+    blocks = [(block.tool_name, block.tool_kwargs) for block in found]  # core 0.13 has no class for them
     if not blocks:
         entries = message.additional_kwargs.get("tool_calls") or []
         plain = [entry if isinstance(entry, dict) else entry.model_dump() for entry in entries]

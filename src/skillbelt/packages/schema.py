@@ -13,7 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -134,8 +134,8 @@ class SkillPackage(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _whole(cls, data: Any, handler: ModelWrapValidatorHandler[SkillPackage], info: ValidationInfo) -> SkillPackage:
-        if isinstance(data, SkillPackage):
+    def _whole(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        if isinstance(data, cls):
             return data
         context = info.context or {}
         limits = context.get("limits") or PackageLimits()
