@@ -4,15 +4,17 @@ import asyncio
 import json
 from base64 import b64decode
 
+import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.agent import ReActChatFormatter, ReActOutputParser
 from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.agent.workflow import base_agent as upstream
 from llama_index.core.base.llms.types import DocumentBlock, ImageBlock, TextBlock
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.tools import QueryEngineTool
 from llama_index.core.tools.calling import acall_tool, call_tool
-from llama_index.core.workflow import JsonSerializer
+from llama_index.core.workflow import Context, JsonSerializer
 
 from llama_index_kit import keeping, load, results, router_of, skill
 from skillbelt import MappingSource, SkillRouter
@@ -43,6 +45,10 @@ async def test_predict_and_call_loads_a_skill_with_llms_that_call_functions(rout
     assert answer.sources[0].raw_output["skill"] == "mail-sorter"
 
 
+@pytest.mark.skipif(
+    not hasattr(upstream, "_get_waiting_for_event_exception") and hasattr(Context, "get_step_context"),
+    reason="llama-index-core 0.14.0 to 0.14.5 with llama-index-workflows 2 cannot do it",
+)
 async def test_predict_and_call_loads_a_skill_with_llms_that_do_not(router):
     class Plain(ScriptedLLM):
         @property

@@ -84,7 +84,7 @@ class SkillFunctionTool(FunctionTool):
         return output(self.spec.name, arguments, result.text, result.artifact, blocks=blocks)
 
     async def _arun(self, arguments: Mapping[str, Any], spec: core.ToolSpec | None = None) -> ToolOutput:
-        if self.spec.read_only:
+        if (spec or self.spec).read_only:
             return await asyncio.to_thread(self._run, arguments, spec)
         from skillbelt.running import in_thread  # a task that is cancelled ends the script it started
 
