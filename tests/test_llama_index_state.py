@@ -128,3 +128,54 @@ async def test_editing_the_state_oneself_copies_no_skills():
     block = SkillsMemoryBlock(skills)
     assert copy.deepcopy(skills) is skills
     assert copy.deepcopy(block) is block
+
+
+def test_calls_are_read_from_blocks_and_from_what_openai_puts_beside_them():
+    from llama_index.core.base.llms.types import ChatMessage
+
+    from skillbelt.llama_index.state import calls_of
+
+    class Entry:
+        def model_dump(self):
+            return {"function": {"name": "b", "arguments": '{"x": 1}'}}
+
+    def beside(*entries):
+        return ChatMessage("", role="assistant", additional_kwargs={"tool_calls": list(entries)})
+
+    plain = {"function": {"name": "a", "arguments": {"x": 1}}}
+    assert calls_of(beside(plain, Entry())) == [("a", {"x": 1}), ("b", {"x": 1})]
+    assert calls_of(beside({"name": "c", "input": {}})) == []
+    for broken in ("{", "[1]", "", None):
+        assert calls_of(beside({"function": {"name": "d", "arguments": broken or ""}})) == [("d", {})]
+    assert calls_of(ChatMessage("hi", role="assistant")) == []
+
+
+async def test_a_block_is_told_by_the_tools_whose_conversation_it_is_in_where_llama_index_does_not(monkeypatch):
+    from llama_index_kit import remembered
+    from skillbelt.llama_index import memory, state
+
+    class Old:
+        """The context of llama-index-workflows 1, as far as it is asked for."""
+
+    monkeypatch.setattr(memory, "Context", Old)
+    monkeypatch.setattr(state, "Context", Old)
+    router = router_of(rule="The rule.")
+    story = remembered([[load("rule")], [load("rule")], "one", "two"], router)
+    await story.say("go")
+    assert times(story.last, "The rule.") == 1 and "is loaded already" in story.last.messages[-1].content
+    assert await story.active() == ["rule"]
+
+
+async def test_claims_of_a_long_conversation_do_not_grow_without_end():
+    from skillbelt.llama_index import state
+
+    class Run:
+        class Store:
+            """A store that can be told from others."""
+
+        store = Store()
+
+    for number in range(600):
+        assert state.claim(Run(), ("mark", str(number)), 1)
+        assert not state.claim(Run(), ("mark", str(number)), 1)
+    assert len(state._begun[Run.store]) <= 300

@@ -105,14 +105,11 @@ def router() -> SkillRouter:
     return SkillRouter(MappingSource(FILES))
 
 
-def sent_results(request: Any) -> list[str]:
-    return [message.content for message in request if message.role.value == "tool"]
-
-
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("kind", ["agent", "tools"])
 async def test_a_conversation_with_skills_runs_through_the_client(kind, streaming):
-    steps = [LOAD, READ, BOTH, "Sorted. KETTLE"]
+    # A plain agent has the results of one message in the order in which they came in: another one at each run.
+    steps = [LOAD, READ, BOTH if kind == "agent" else BOTH[-1:], "Sorted. KETTLE"]
     with wire(f"openai-{kind}-{'streamed' if streaming else 'whole'}", steps) as url:
         options: dict[str, Any] = {"llm": chat(url), "streaming": streaming}
         if kind == "agent":
@@ -125,9 +122,9 @@ async def test_a_conversation_with_skills_runs_through_the_client(kind, streamin
         assert await story.say("Sort my mail.") == "Sorted. KETTLE"
     answers = [event.tool_output for event in story.events if type(event).__name__ == "ToolCallResult"]
     texts = sorted((output.content for output in answers), key=len)
-    assert len(texts) == 5 and any("Receipts go to Money." in text for text in texts)
+    assert len(texts) == (5 if kind == "agent" else 3) and any("Receipts go to Money." in text for text in texts)
     assert any("Did you mean 'mail'" in text for text in texts)
-    assert sum("</skill_content>" in text for text in texts) == (1 if kind == "agent" else 3)
+    assert sum("</skill_content>" in text for text in texts) == 1
     assert sum("loaded already" in text for text in texts) == (2 if kind == "agent" else 0)
 
 

@@ -25,7 +25,7 @@ try:
     from skillbelt.llama_index import state as kept
     from skillbelt.llama_index.calls import Desk, visible
     from skillbelt.llama_index.dispatch import FencedRetriever, SkillCallTool, guarded
-    from skillbelt.llama_index.events import SkillRestored, SkillStreamEvent
+    from skillbelt.llama_index.events import SkillRestored, SkillStreamEvent, ToolRefused
     from skillbelt.llama_index.opening import Opening, listed, wants_reload
     from skillbelt.llama_index.react import SkillReActFormatter, system_text
     from skillbelt.llama_index.requests import Shaped, shape
@@ -149,7 +149,9 @@ class _Stepping:
                 kit = kit or await self.skills.kit_of(ctx)
                 skill = kit.skill(result.tool_name)
                 if skill is not None:
-                    result.tool_output.content = kit.router.renderer.no_tool(result.tool_name, skill)
+                    text = kit.router.renderer.no_tool(result.tool_name, skill)
+                    result.tool_output.content = text
+                    self.skills.teller.tell(ctx, [ToolRefused(tool=result.tool_name, skills=[skill], reason=text)])
         order = {id_: place for place, id_ in enumerate(await ctx.store.get(kept.ORDER, default=None) or ())}
         return sorted(results, key=lambda result: order.get(result.tool_id, -1))  # LlamaIndex has them as they came in
 

@@ -194,9 +194,9 @@ def claim(ctx: RunContext, call: tuple[str, ...], most: int) -> bool:
         most: How many equal calls the message has.
     """
     begun = _begun.setdefault(ctx.store, Counter())
-    if len(begun) > _MOST:
-        begun.clear()
     begun[call] += 1
+    while len(begun) > _MOST:
+        del begun[next(iter(begun))]
     return begun[call] <= most
 
 
